@@ -1,0 +1,1 @@
+"""The reference agent: a plan-act-observe loop that stops itself. Sees records and `ports.sue` only."""

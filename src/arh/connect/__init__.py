@@ -1,0 +1,1 @@
+"""Other people's agents, connected as the agent under test."""

@@ -1,0 +1,1 @@
+"""From verdicts to a release decision: metrics, gates, baselines, scorecard."""

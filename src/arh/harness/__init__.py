@@ -1,0 +1,1 @@
+"""The control plane: scenarios in, evidence and verdicts out."""

@@ -1,0 +1,1 @@
+"""Model adapters: what answers `Model.complete`."""

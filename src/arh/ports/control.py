@@ -1,0 +1,62 @@
+"""Zone 3's own ports: the composed system it runs, and what it judges with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from arh.ports.environment import Environment
+from arh.ports.sue import Agent, Gateway, Model, Store
+from arh.records.control.evidence import Evidence
+from arh.records.control.scenario import Scenario
+from arh.records.control.verdict import EvaluationResult
+from arh.records.packs import WorkflowPack
+from arh.records.setup import RunSetup
+
+
+class AttemptSource(Protocol):
+    """The gateway's attempt log, as the runner reads it: the JSON form of each finished attempt."""
+
+    def drain(self) -> tuple[dict[str, object], ...]:
+        """Return the attempts finished since the last call, in order."""
+        ...
+
+
+class SystemUnderEvaluation(Protocol):
+    """One composed system for one run. `store` is the unfaulted handle, for seeding and snapshots."""
+
+    store: Store
+    attempts: AttemptSource
+
+    def agent(self, actor: str) -> Agent:
+        """Return the agent of an actor."""
+        ...
+
+    def model(self, actor: str) -> Model:
+        """Return the model of an actor, behind its fault proxy."""
+        ...
+
+    def gateway(self, actor: str) -> Gateway:
+        """Return the gateway bound to an actor's trusted identity."""
+        ...
+
+    def identity(self) -> Mapping[str, str]:
+        """Return the digests that identify the configuration: agent, model, prompt, tools, policy."""
+        ...
+
+
+Build = Callable[[RunSetup, Environment], SystemUnderEvaluation]
+
+
+class Evaluator(Protocol):
+    """Judges one run's evidence against its scenario: pure, and blind to every other evaluator."""
+
+    id: str
+    version: str
+    needs: tuple[str, ...]
+
+    def evaluate(
+        self, evidence: Evidence, scenario: Scenario, pack: WorkflowPack
+    ) -> EvaluationResult:
+        """Return the verdict with its findings; evidence that cannot be read is indeterminate."""
+        ...

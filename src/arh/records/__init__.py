@@ -1,0 +1,1 @@
+"""Frozen records that the zones share, one file a noun. `records.control` is for the control plane."""

@@ -1,0 +1,1 @@
+"""Records that the system under evaluation must never see: scenarios, verdicts, metrics, gates."""

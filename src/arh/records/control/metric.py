@@ -1,0 +1,47 @@
+"""What a metric is and what it came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+MetricStatus = Literal[
+    "ok", "provisional", "not_evaluated", "insufficient_data", "indeterminate", "error"
+]
+Direction = Literal["higher", "lower", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDefinition:
+    """A metric's meaning: what is counted over what, which way is better, at which level it speaks."""
+
+    name: str
+    version: str
+    definition: str
+    unit: str
+    direction: Direction
+    level: str
+    activity: str
+    kind: Literal["rate", "ratio", "mean", "quantile", "count"] = "rate"
+    alias_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricValue:
+    """One metric of one slice: exact numerator and denominator, never a rounded float.
+
+    `interval` is `none (not a sample)` for an authored suite under a scripted model.
+    """
+
+    name: str
+    version: str
+    unit: str
+    status: MetricStatus
+    numerator: Fraction | None
+    denominator: Fraction | None
+    value: Fraction | None
+    slice: str = "all"
+    sample_size: int = 0
+    interval: str = "none (not a sample)"
+    detail: str = ""

@@ -1,0 +1,65 @@
+"""One authorised call on its way to a tool, and the raw reply that comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from arh.records.authorization import Charge, Grant, Resource
+from arh.records.outcomes import CommitBelief
+from arh.records.state import Operation
+from arh.records.tools import Refused, ToolManifest
+
+if TYPE_CHECKING:
+    from arh.canonical import Json, JsonValue
+    from arh.ports.sue import CallContext, Tx
+
+Handler = Callable[["dict[str, JsonValue]", "Tx", "CallContext"], "JsonValue | Refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A manifest with the code that fulfils it. Only the gateway's tool client ever holds the code."""
+
+    manifest: ToolManifest
+    handler: Handler = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Exactly what was authorised: the arguments are the bytes whose digest the decision echoed."""
+
+    tool: Tool
+    operation: Operation
+    arguments: Json
+    resources: tuple[Resource, ...]
+    timeout_ms: int
+    grant: Grant | None = None
+    charges: tuple[Charge, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One record that a handler read, at the revision it saw."""
+
+    collection: str
+    key: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class RawReply:
+    """What came back from a tool: the body is undecoded bytes of `{"ok": …}` or `{"refused": {…}}`.
+
+    `commit` is what the tool's own side knows; a caller whose reply was lost never sees it.
+    """
+
+    delivery: Literal["delivered", "timeout", "error"]
+    commit: CommitBelief
+    body: bytes = b""
+    reason: str = "ok"
+    retry_after_ms: int | None = None
+    latency_ms: int = 0
+    entry: int | None = None
+    reads: tuple[Read, ...] = ()

@@ -1,0 +1,65 @@
+"""A workflow pack: everything that makes arh run one team's workflow, as data and handlers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from arh.canonical import Json
+from arh.records.execution import Tool
+from arh.records.tools import Milestone
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSpec:
+    """How rows of a collection become records: the key's fields, and the tenant's, if rows have one.
+
+    `volatile` fields (generated ids, times) are left out where two states are compared for a cycle.
+    Collections without `seeded` begin empty. `business_key` names the fields that tell one logical
+    item from another.
+    """
+
+    name: str
+    key_fields: tuple[str, ...]
+    tenant_field: str | None = None
+    seeded: bool = True
+    volatile: tuple[str, ...] = ()
+    business_key: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPattern:
+    """Prose that claims an effect: RE2 `pattern` over one sentence claims that `action` happened.
+
+    `negations` are RE2 patterns that take the claim back when they match the same sentence. A named
+    group `id` or `amount` binds the claim to a resource or an amount.
+    """
+
+    action: str
+    pattern: str
+    negations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowPack:
+    """One workflow. `policies` are authorisation policy documents by name; the first is the default.
+
+    `identifiers` are RE2 patterns of identifiers that an answer may only mention with evidence.
+    `risks` are the risk classes of its tools by name: critical, high, medium or low.
+    """
+
+    name: str
+    version: str
+    description: str
+    tools: tuple[Tool, ...]
+    collections: tuple[CollectionSpec, ...]
+    policies: tuple[tuple[str, Json], ...]
+    milestones: tuple[Milestone, ...] = ()
+    claims: tuple[ClaimPattern, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    risks: tuple[tuple[str, str], ...] = ()
+    system_prompt: str = field(default="", repr=False)
+
+    @property
+    def major(self) -> int:
+        """The major version, by which scenarios name the pack: `name@major`."""
+        return int(self.version.split(".", 1)[0])

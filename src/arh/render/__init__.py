@@ -1,0 +1,1 @@
+"""Untrusted text made safe, once for each sink."""

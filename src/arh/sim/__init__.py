@@ -1,0 +1,1 @@
+"""The controlled environment: clock, streams, fault proxies, simulated user."""

@@ -1,0 +1,1 @@
+"""Conformance kits and seeded defects for tests of arh and of packs."""

@@ -1,0 +1,1 @@
+"""The tool gateway: the only path from a requested call to an executed one."""

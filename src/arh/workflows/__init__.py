@@ -1,0 +1,1 @@
+"""Workflow packs that come with arh."""

@@ -1,0 +1,1 @@
+"""The support workflow: six tools, their policies, data and controls."""
