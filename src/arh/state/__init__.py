@@ -1,0 +1,1 @@
+"""Authoritative state: transactions, commit entries and snapshots."""

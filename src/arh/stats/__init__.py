@@ -1,0 +1,1 @@
+"""Plain mathematics for metrics; imports nothing of ours."""
