@@ -13,7 +13,7 @@ from arh.records.authorization import (
     AuthorizationRequest,
 )
 from arh.records.decisions import ModelReply, ModelRequest
-from arh.records.execution import Execution, RawReply
+from arh.records.execution import Execution, RawReply, StoredOperation
 from arh.records.messages import Message, ToolRequest
 from arh.records.outcomes import ToolOutcome
 from arh.records.state import CommitEntry, CommitResult, Operation, Record
@@ -127,6 +127,10 @@ class ToolClient(Protocol):
         """Return the raw reply; a lost one says so and nothing more."""
         ...
 
+    def look_up(self, tenant: str, tool: str, key: str) -> StoredOperation | None:
+        """Return the operation that the store holds under this key, or `None`."""
+        ...
+
 
 class Tx(Protocol):
     """One transaction of one operation, seeing its tenant's records and the shared ones."""
@@ -142,7 +146,10 @@ class Tx(Protocol):
     def put(
         self, collection: str, key: str, value: JsonValue, *, expect_revision: int | None = None
     ) -> None:
-        """Write the record at commit; with `expect_revision`, only if it still has that revision."""
+        """Write the record at commit.
+
+        With `expect_revision`, only if it still has that revision.
+        """
         ...
 
     def remove(self, collection: str, key: str) -> None:
@@ -166,7 +173,10 @@ class StateReader(Protocol):
         ...
 
     def owner(self, collection: str, key: str) -> Record | None:
-        """Return the record of that key whoever owns it, or `None`: for decisions, never for handlers."""
+        """Return the record of that key whoever owns it, or `None`.
+
+        For decisions, never for handlers.
+        """
         ...
 
     def records(self, collection: str) -> tuple[Record, ...]:

@@ -20,7 +20,10 @@ Handler = Callable[["dict[str, JsonValue]", "Tx", "CallContext"], "JsonValue | R
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A manifest with the code that fulfils it. Only the gateway's tool client ever holds the code."""
+    """A manifest with the code that fulfils it.
+
+    Only the gateway's tool client ever holds the code.
+    """
 
     manifest: ToolManifest
     handler: Handler = field(repr=False)
@@ -63,3 +66,17 @@ class RawReply:
     latency_ms: int = 0
     entry: int | None = None
     reads: tuple[Read, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOperation:
+    """An operation that the store holds: `body` is its reply, undecoded, once it is `committed`.
+
+    An `intent` is on record before a remote call goes out, `unresolved` means that nobody can say
+    how that call ended, and an operation `in_flight` is another attempt's, still under way.
+    """
+
+    operation_id: str
+    argument_digest: str
+    status: Literal["committed", "intent", "unresolved", "in_flight"]
+    body: bytes = b""
