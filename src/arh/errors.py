@@ -90,6 +90,19 @@ class HarnessError(ArhError):
     """A defect of arh itself: never a verdict on the agent, never a pass."""
 
 
+class DependencyFailure(ArhError):  # noqa: N818 - a symptom that callers expect, not a defect
+    """A dependency of the system under evaluation failed: mapped to a value at the next border.
+
+    `reason` is `timeout`, `dependency_error` or `rate_limited`.
+    """
+
+    def __init__(self, reason: str, retry_after_ms: int | None = None) -> None:
+        """Name the symptom as the dependency's caller sees it."""
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after_ms = retry_after_ms
+
+
 class RunStopped(BaseException):
     """A run is stopped from outside the agent, which shall not catch it as an Exception."""
 

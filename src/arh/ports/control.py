@@ -23,7 +23,10 @@ class AttemptSource(Protocol):
 
 
 class SystemUnderEvaluation(Protocol):
-    """One composed system for one run. `store` is the unfaulted handle, for seeding and snapshots."""
+    """One composed system for one run.
+
+    `store` is the unfaulted handle, for seeding and snapshots.
+    """
 
     store: Store
     attempts: AttemptSource
@@ -41,7 +44,10 @@ class SystemUnderEvaluation(Protocol):
         ...
 
     def identity(self) -> Mapping[str, str]:
-        """Return the digests that identify the configuration: agent, model, prompt, tools, policy."""
+        """Return the digests that identify the configuration.
+
+        Agent, model, prompt, tools, policy.
+        """
         ...
 
 

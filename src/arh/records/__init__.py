@@ -1,1 +1,4 @@
-"""Frozen records that the zones share, one file a noun. `records.control` is for the control plane."""
+"""Frozen records that the zones share, one file a noun.
+
+`records.control` is for the control plane.
+"""

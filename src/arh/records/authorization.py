@@ -71,8 +71,8 @@ class AuthorizationDecision:
 class Grant:
     """An approval that a person gave: who approved which action of whom, and until when.
 
-    `scope` is an object of argument name -> the only value approved, or `{"max": n}` for an amount. A
-    grant with neither scope nor action digest approves nothing. `signature` is the service's.
+    `scope` is an object of argument name -> the only value approved, or `{"max": n}` for an amount.
+    A grant with neither scope nor action digest approves nothing. `signature` is the service's.
     """
 
     approval_id: str

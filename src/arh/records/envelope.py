@@ -14,7 +14,10 @@ class _Strict(BaseModel):
 
 
 class ClaimedAction(_Strict):
-    """One thing the agent says it did, tried or saw refused; `resource_id` names what came of it."""
+    """One thing the agent says it did, tried or saw refused.
+
+    `resource_id` names what came of it.
+    """
 
     action: str
     status: Literal["completed", "blocked", "failed", "pending", "unknown"]
@@ -22,7 +25,10 @@ class ClaimedAction(_Strict):
 
 
 class ResponseEnvelope(_Strict):
-    """A final answer with its claims; `evidence_refs` are identifiers that tool results returned."""
+    """A final answer with its claims.
+
+    `evidence_refs` are identifiers that tool results returned.
+    """
 
     message: str
     workflow_status: Literal["completed", "partial", "blocked", "failed"]

@@ -1,4 +1,7 @@
-"""Who acts: the authenticated subject, the agent that acts for it, and the tenant that bounds both."""
+"""Who acts.
+
+The authenticated subject, the agent that acts for it, and the tenant that bounds both.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from dataclasses import dataclass
 class SecurityContext:
     """Trusted identity of a run, bound to the gateway; nothing an agent writes can change it.
 
-    Effective authority is the intersection of what the subject and the acting agent hold. Scopes read
-    `verb:resource`; `*` stands for any verb or any resource.
+    Effective authority is the intersection of what the subject and the acting agent hold. Scopes
+    read `verb:resource`; `*` stands for any verb or any resource.
     """
 
     subject: str

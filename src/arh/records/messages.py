@@ -17,7 +17,10 @@ ReplyStatus = Literal["executed", "rejected", "error"]
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """A call that a model or an agent asks for; `arguments` is JSON text exactly as it was written."""
+    """A call that a model or an agent asks for.
+
+    `arguments` is JSON text exactly as it was written.
+    """
 
     call_id: str
     tool: str
@@ -37,7 +40,10 @@ class ToolReply:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation; `requests` only on an assistant's, `reply` only on a tool's."""
+    """One message of a conversation.
+
+    `requests` only on an assistant's, `reply` only on a tool's.
+    """
 
     role: Role
     content: str

@@ -1,7 +1,7 @@
 """What the gateway tells its caller of one call: status, reason, and two separate beliefs.
 
-Whether an effect was committed and whether its reply was delivered are two facts. `Reason` is closed;
-a workflow pack may add refusals of its own as `x-<pack>:<slug>`.
+Whether an effect was committed and whether its reply was delivered are two facts. `Reason` is
+closed; a workflow pack may add refusals of its own as `x-<pack>:<slug>`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,10 @@ PACK_REASON = re.compile(r"x-[a-z][a-z0-9_]{0,30}:[a-z][a-z0-9_-]{0,60}")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A milestone that an outcome satisfies; `justified` marks count only for a target the user named."""
+    """A milestone that an outcome satisfies.
+
+    `justified` marks count only for a target the user named.
+    """
 
     milestone: str
     target: str = ""
@@ -78,7 +81,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """How one call ended, as the caller may know it. `marks` are for a supervisor, never for a model."""
+    """How one call ended, as the caller may know it.
+
+    `marks` are for a supervisor, never for a model.
+    """
 
     call_id: str
     tool: str

@@ -11,7 +11,9 @@ from arh.records.tools import Milestone
 
 @dataclass(frozen=True, slots=True)
 class CollectionSpec:
-    """How rows of a collection become records: the key's fields, and the tenant's, if rows have one.
+    """How rows of a collection become records.
+
+    The key's fields, and the tenant's, if rows have one.
 
     `volatile` fields (generated ids, times) are left out where two states are compared for a cycle.
     Collections without `seeded` begin empty. `business_key` names the fields that tell one logical
@@ -41,7 +43,9 @@ class ClaimPattern:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowPack:
-    """One workflow. `policies` are authorisation policy documents by name; the first is the default.
+    """One workflow.
+
+    `policies` are authorisation policy documents by name; the first is the default.
 
     `identifiers` are RE2 patterns of identifiers that an answer may only mention with evidence.
     `risks` are the risk classes of its tools by name: critical, high, medium or low.

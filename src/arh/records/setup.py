@@ -27,7 +27,10 @@ class ActorSetup:
 
 @dataclass(frozen=True, slots=True)
 class SeedRecord:
-    """A record to exist before the run begins; several rows of one key are its revisions in order."""
+    """A record to exist before the run begins.
+
+    Several rows of one key are its revisions in order.
+    """
 
     tenant: str
     collection: str
@@ -37,7 +40,10 @@ class SeedRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunSetup:
-    """The composition of one run. `defect` names a seeded defect and is empty outside self-tests."""
+    """The composition of one run.
+
+    `defect` names a seeded defect and is empty outside self-tests.
+    """
 
     run_id: str
     seed: int

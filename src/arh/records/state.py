@@ -16,7 +16,10 @@ SHARED_TENANT = "*"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record at one revision; revisions count from 1 and never repeat, not even after removal."""
+    """One record at one revision.
+
+    Revisions count from 1 and never repeat, not even after removal.
+    """
 
     tenant: str
     collection: str
@@ -27,7 +30,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One logical action: every attempt with the same tenant, tool and key is the same operation."""
+    """One logical action.
+
+    Every attempt with the same tenant, tool and key is the same operation.
+    """
 
     operation_id: str
     key: str
@@ -44,7 +50,10 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One record before and after a commit; revision 0 and an empty digest mean that it was absent."""
+    """One record before and after a commit.
+
+    Revision 0 and an empty digest mean that it was absent.
+    """
 
     tenant: str
     collection: str

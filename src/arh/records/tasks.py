@@ -52,7 +52,10 @@ NON_PROGRESS: tuple[Termination, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Production limits that the system under evaluation enforces on itself; `None` is unlimited."""
+    """Production limits that the system under evaluation enforces on itself.
+
+    `None` is unlimited.
+    """
 
     steps_max: int
     tool_calls_max: int

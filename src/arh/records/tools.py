@@ -1,4 +1,7 @@
-"""What a workflow pack declares of its tools: manifests, milestones, and the handler's vocabulary."""
+"""What a workflow pack declares of its tools.
+
+Manifests, milestones, and the handler's vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,10 @@ class ResourceArgument:
 class ToolManifest:
     """A tool's contract.
 
-    `parameters` and `result` are JSON Schemas; `key_argument` names the idempotency key; a second equal
-    write without a key is a replay unless the tool is `repeatable`; `amount_argument` is in integer
-    minor units; `sensitive_fields` name argument and result fields that must never be persisted;
-    `credential` names a secret that belongs to the gateway alone.
+    `parameters` and `result` are JSON Schemas; `key_argument` names the idempotency key; a second
+    equal write without a key is a replay unless the tool is `repeatable`; `amount_argument` is in
+    integer minor units; `sensitive_fields` name argument and result fields that must never be
+    persisted; `credential` names a secret that belongs to the gateway alone.
     """
 
     name: str
@@ -79,7 +82,10 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A handler's typed refusal: `not_found`, `precondition_failed`, or a pack's own `x-pack:slug`."""
+    """A handler's typed refusal.
+
+    `not_found`, `precondition_failed`, or a pack's own `x-pack:slug`.
+    """
 
     reason: str
     detail: str = ""

@@ -1,8 +1,9 @@
 """The evidence of one run as evaluators see it: a typed view built from the written lines alone.
 
-Sources stay apart: `calls` come from the gateway's attempt log, `commits` from the store, `exchanges`
-and `user_turns` from the runner's side of the session, `faults` from the fault proxies, `notes` from
-the agent's own supervisor. They meet only by operation id, in `harness.evidence.reconcile`.
+Sources stay apart: `calls` come from the gateway's attempt log, `commits` from the store,
+`exchanges` and `user_turns` from the runner's side of the session, `faults` from the fault proxies,
+`notes` from the agent's own supervisor. They meet only by operation id, in
+`harness.evidence.reconcile`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from arh.canonical import Json, JsonValue
+from arh.canonical import JsonValue
 
 FaultState = Literal["delivered", "not_armed", "not_exposed", "not_injected", "not_witnessed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of evidence. `data` holds every field but the envelope's (`seq kind source at_ms actor`)."""
+    """One line of evidence.
+
+    `data` holds every field but the envelope's (`seq kind source at_ms actor`).
+    """
 
     id: str
     seq: int
@@ -31,7 +35,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class DecisionEvidence:
-    """What the decision point answered, as the gateway recorded it; `cause` explains indeterminate."""
+    """What the decision point answered, as the gateway recorded it.
+
+    `cause` explains indeterminate.
+    """
 
     status: Literal["allow", "deny", "indeterminate"]
     reason: str
@@ -55,14 +62,14 @@ class ApprovalEvidence:
 
 @dataclass(frozen=True, slots=True)
 class CallEvidence:
-    """One attempt at the gateway, with its decision, its effect as the caller learned it, its times.
+    """One attempt at the gateway: its decision, its effect as the caller learned it, its times.
 
     `call_id` is the gateway's own, unique in the run; `requested_id` is what the agent called it.
 
-    `arguments` is `None` where the text could not be parsed (`arguments_text` then holds it, redacted).
-    `entered` is true once the tool client was called. `refused_by_budget` marks calls that the agent's
-    own supervisor kept from the gateway. `entry` is the sequence of the commit entry of this
-    operation, if the store holds one, whoever's attempt wrote it.
+    `arguments` is `None` where the text could not be parsed (`arguments_text` then holds it,
+    redacted). `entered` is true once the tool client was called. `refused_by_budget` marks calls
+    that the agent's own supervisor kept from the gateway. `entry` is the sequence of the commit
+    entry of this operation, if the store holds one, whoever's attempt wrote it.
     """
 
     event_id: str
@@ -161,7 +168,10 @@ class TurnEvidence:
 
 @dataclass(frozen=True, slots=True)
 class NoteEvidence:
-    """What an agent's own supervisor put on record: `kind` is budget_refused or progress_stopped."""
+    """What an agent's own supervisor put on record.
+
+    `kind` is budget_refused or progress_stopped.
+    """
 
     event_id: str
     seq: int
@@ -237,7 +247,10 @@ class StateView:
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
-    """Two sources of one run that do not agree: `gap` means one is silent, `conflict` that both speak."""
+    """Two sources of one run that do not agree.
+
+    `gap` means one is silent, `conflict` that both speak.
+    """
 
     kind: Literal["gap", "conflict"]
     operation_id: str

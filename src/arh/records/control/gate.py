@@ -64,7 +64,10 @@ class GateSpec(Strict):
 
 
 class Profile(Strict):
-    """A versioned set of gates. An empty one is refused; `illustrative` is shown on every scorecard."""
+    """A versioned set of gates.
+
+    An empty one is refused; `illustrative` is shown on every scorecard.
+    """
 
     profile: Name
     version: str = "1"
@@ -95,7 +98,10 @@ class GateResult:
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """The release decision: fail if a blocking gate failed, else inconclusive if anything is unjudged."""
+    """The release decision.
+
+    Fail if a blocking gate failed, else inconclusive if anything is unjudged.
+    """
 
     decision: Decision
     reasons: tuple[str, ...]

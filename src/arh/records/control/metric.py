@@ -14,7 +14,10 @@ Direction = Literal["higher", "lower", "none"]
 
 @dataclass(frozen=True, slots=True)
 class MetricDefinition:
-    """A metric's meaning: what is counted over what, which way is better, at which level it speaks."""
+    """A metric's meaning.
+
+    What is counted over what, which way is better, at which level it speaks.
+    """
 
     name: str
     version: str

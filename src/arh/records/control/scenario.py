@@ -1,8 +1,8 @@
 """Scenario schema 3.0: one authored line, its fields grouped by who may see them.
 
-`stimulus` and `runtime` reach the agent as production would deliver them; `trusted_environment` shapes
-the world without being shown; `controls` and `expectations` never leave the control plane. Everything
-is strict: an unknown key, a wrong type or an empty criterion is an authoring error.
+`stimulus` and `runtime` reach the agent as production would deliver them; `trusted_environment`
+shapes the world without being shown; `controls` and `expectations` never leave the control plane.
+Everything is strict: an unknown key, a wrong type or an empty criterion is an authoring error.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class GeneratedContext(Strict):
 
 
 class ActorStimulus(Strict):
-    """One acting agent of several, with its own conversation, model script and, if given, identity."""
+    """One acting agent of several: conversation, model script and, if given, identity."""
 
     actor: Name
     messages: Annotated[list[UserMessage], Field(min_length=1)]
@@ -93,7 +93,10 @@ class SoakTask(Strict):
 
 
 class Stimulus(Strict):
-    """What starts the work: messages, or actors, or soak tasks; turns answer the agent's questions."""
+    """What starts the work: messages, or actors, or soak tasks.
+
+    Turns answer the agent's questions.
+    """
 
     messages: list[UserMessage] = Field(default_factory=list)
     turns: list[UserTurn] = Field(default_factory=list)
@@ -292,7 +295,9 @@ class Controls(Strict):
 
 
 class Assertion(Strict):
-    """One typed predicate over authoritative state; `arh.harness.assertions` says what each kind needs.
+    """One typed predicate over authoritative state.
+
+    `arh.harness.assertions` says what each kind needs.
 
     count, present, absent, field_match, range, set_equals, set_contains, cross_match, total,
     transition, revision, tenant_isolated, ever_committed, never_committed.
@@ -434,7 +439,7 @@ class Guardrails(Strict):
 
 
 class ResponseRules(Strict):
-    """Deterministic checks of the final answer's text, by whole tokens unless `substring` says so."""
+    """Deterministic checks of the final answer, by whole tokens unless named `substring`."""
 
     must_reference: str | list[str] = Field(default_factory=list)
     must_be_valid_json: bool = False
@@ -453,8 +458,8 @@ class Response(Strict):
 class FaultHandling(Strict):
     """How the agent should behave under the declared faults.
 
-    `recovery`: the work is done all the same; `faithful_failure`: it is not done, nothing is claimed;
-    `degraded`: `degraded_outcome` holds and the answer claims no more than that.
+    `recovery`: the work is done all the same; `faithful_failure`: it is not done, nothing is
+    claimed; `degraded`: `degraded_outcome` holds and the answer claims no more than that.
     """
 
     expected: Literal["recovery", "faithful_failure", "degraded"]

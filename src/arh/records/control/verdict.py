@@ -1,4 +1,7 @@
-"""What evaluators say: findings with stable rule ids, results by evaluator, verdicts by scenario."""
+"""What evaluators say.
+
+Findings with stable rule ids, results by evaluator, verdicts by scenario.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ Severity = Literal["fail", "indeterminate", "warning"]
 class Finding:
     """One thing found wrong (or not judgeable): the rule, what was expected and found, the proof.
 
-    `events` are event ids (`<run>#<seq>`); `expected` and `found` are short plain texts with values.
+    `events` are event ids (`<run>#<seq>`); `expected` and `found` are short plain texts with
+    values.
     """
 
     rule: str
@@ -39,7 +43,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
-    """One evaluator's verdict on one run. `checks` counts what was judged, `unread` what could not be."""
+    """One evaluator's verdict on one run.
+
+    `checks` counts what was judged, `unread` what could not be.
+    """
 
     evaluator: str
     version: str
@@ -56,8 +63,8 @@ class ScenarioVerdict:
     """The verdict on one run of one scenario: every result, and what they mean for its criteria.
 
     `status` is pass, fail, indeterminate or error; `levels` gives each level's own status;
-    `excused` are findings that the scenario names as failures by design; `missing` are such findings
-    that were absent.
+    `excused` are findings that the scenario names as failures by design; `missing` are such
+    findings that were absent.
     """
 
     scenario_id: str
