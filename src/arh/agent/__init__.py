@@ -1,1 +1,1 @@
-"""The reference agent: a plan-act-observe loop that stops itself. Sees records and `ports.sue` only."""
+"""The reference agent: a plan-act-observe loop that stops itself; sees records and `ports.sue`."""

@@ -1,0 +1,266 @@
+"""Tells a stuck agent from a busy one, from what the agent itself can see of its calls.
+
+Progress is a milestone satisfied for the first time: a mark (milestone, target) that no earlier
+outcome carried. A mark that demands justification counts only once its target stands in what the
+user said, as a whole token in any case of letters; a repeated mark never counts. The user may name
+the target later: then the next outcome that carries the mark counts.
+
+After every finished call these are looked at in this order, and the first that applies is the
+result. (Budgets and the retry policy stand before all of them, in `supervisor`.)
+
+1. `repeated_rejection`: `rejections_max` calls in a row ended as rejected, for a reason that no
+   retry can cure. Any other ending starts the count anew.
+2. `loop_exact`: `repeats_max` calls in a row have the same signature.
+3. `loop_cycle`: the calls repeat with a period of 2, 3 or 4 and the sequence has now been seen
+   `cycles_max` times in a row; the shortest period is named; one call repeated is no cycle.
+4. `stall`: `stall_max` transitions in a row without progress.
+5. `amplification`: more than `amplification_max` executed calls for each milestone of the run
+   (none yet counts as one). It warns once, or stops if `amplification_stops`.
+
+Before every decision the meters are read: `no_progress_meter` once the model calls, tokens or
+milliseconds since the last progress (or the start) have reached their limit, in this order.
+
+A signature is (tool, normalised arguments, status, reason, result). Progress restarts every count
+and meter, but what was seen before it can still be repeated: the first occurrence of a repetition
+or cycle may have been progress, its repetitions not. So the state projection of the book is the set
+of milestones here, which is constant wherever a repetition is counted.
+
+Retries: a call that ended in a retryable failure is bounded by the retry policy, hence it
+interrupts repetitions and cycles and is part of none. It is a transition for the stall unless it
+was itself a retry, which is a call whose operation ended in a retryable failure the last time.
+A limit of 1 repeat or cycle acts as 2, for nothing is repeated by being done once.
+
+All state is a window of four signatures, some counters and the marks: a call costs constant time.
+
+Sources: book chapter 10.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+from arh.records.messages import ToolRequest
+from arh.records.outcomes import Mark, ToolOutcome
+from arh.records.tasks import ProgressLimits, ProgressStopped
+
+KEY_ARGUMENT: Final = "idempotency_key"
+PERIOD_MAX: Final = 4
+NORMALISED_CHARS_MAX: Final = 16_384
+NORMALISED_BRACKETS_MAX: Final = 64
+
+_Signature = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a request asks for, whatever its spelling; equal actions are the same request.
+
+    `operation` is what the retry policy counts by: the tool and its idempotency key, if there is
+    one, else the tool and its arguments.
+    """
+
+    tool: str
+    arguments: str
+    operation: tuple[str, str, str]
+
+
+class Progress:
+    """The non-progress analysis of one task, fed with calls, decisions and what the user says."""
+
+    __slots__ = (
+        "_executed",
+        "_limits",
+        "_marks",
+        "_matches",
+        "_meters",
+        "_rejections",
+        "_said",
+        "_stalled",
+        "_warned",
+        "_window",
+    )
+
+    def __init__(self, limits: ProgressLimits, *, now_ms: int) -> None:
+        """Begin without any milestone, the meters at zero."""
+        self._limits = limits
+        self._marks: set[tuple[str, str]] = set()
+        self._said: list[str] = []
+        self._window: deque[_Signature] = deque(maxlen=PERIOD_MAX)
+        self._matches = [0] * (PERIOD_MAX + 1)
+        self._meters = _Meters(now_ms)
+        self._rejections = 0
+        self._stalled = 0
+        self._executed = 0
+        self._warned = False
+
+    def observe(
+        self, action: Action, outcome: ToolOutcome, *, retried: bool, now_ms: int
+    ) -> ProgressStopped | None:
+        """Take in a finished call and return the first pattern that it completes, if any."""
+        progressed = self._advance(outcome.marks, now_ms)
+        failed_for_now = outcome.status != "executed" and outcome.retryable
+        self._executed += outcome.status == "executed"
+        rejected = outcome.status == "rejected" and not failed_for_now
+        self._rejections = self._rejections + 1 if rejected else 0
+        self._compare(action, outcome, progressed=progressed, apart=failed_for_now)
+        if progressed:
+            self._stalled = 0
+        elif not (failed_for_now and retried):
+            self._stalled += 1
+        return self._pattern()
+
+    def read_meters(self, now_ms: int) -> ProgressStopped | None:
+        """Return the meter that has reached its limit, if any."""
+        limits, meters = self._limits, self._meters
+        for name, reading, limit in (
+            ("model calls", meters.model_calls, limits.model_calls_max),
+            ("tokens", meters.tokens, limits.tokens_max),
+            ("ms", now_ms - meters.since_ms, limits.elapsed_ms_max),
+        ):
+            if limit is not None and reading >= limit:
+                detail = f"{reading} {name} since the last milestone, limit {limit}"
+                return ProgressStopped("no_progress_meter", detail)
+        return None
+
+    def decided(self, tokens: int) -> None:
+        """Count one model call and its tokens."""
+        self._meters.model_calls += 1
+        self._meters.tokens += tokens
+
+    def heard(self, text: str) -> None:
+        """Remember what the user said, which justifies targets."""
+        self._said.append(text.casefold())
+
+    def _advance(self, marks: tuple[Mark, ...], now_ms: int) -> bool:
+        """Add the marks that count and return true if one of them is new."""
+        before = len(self._marks)
+        self._marks.update((m.milestone, m.target) for m in marks if self._counts(m))
+        if len(self._marks) == before:
+            return False
+        self._meters = _Meters(now_ms)
+        return True
+
+    def _counts(self, mark: Mark) -> bool:
+        """Return true unless the mark demands a justification that it does not have."""
+        if not mark.justified:
+            return True
+        target = mark.target.casefold()
+        return any(names(text, target) for text in self._said)
+
+    def _compare(
+        self, action: Action, outcome: ToolOutcome, *, progressed: bool, apart: bool
+    ) -> None:
+        """Count, for each period, how many calls in a row equal the one a period earlier."""
+        if apart:
+            self._window.clear()
+            self._matches = [0] * (PERIOD_MAX + 1)
+            return
+        window = self._window
+        signature = (action.tool, action.arguments, outcome.status, outcome.reason, outcome.result)
+        for period in range(1, PERIOD_MAX + 1):
+            same = period <= len(window) and window[-period] == signature
+            self._matches[period] = self._matches[period] + 1 if same and not progressed else 0
+        window.append(signature)
+
+    def _pattern(self) -> ProgressStopped | None:
+        """Return the first pattern that applies now, in the order of the module's paragraph."""
+        limits = self._limits
+        if self._rejections >= limits.rejections_max:
+            return ProgressStopped("repeated_rejection", f"{self._rejections} rejections in a row")
+        if self._matches[1] >= max(1, limits.repeats_max - 1):
+            return ProgressStopped("loop_exact", f"{self._matches[1] + 1} equal calls in a row")
+        period = self._period()
+        if period:
+            times = self._matches[period] // period + 1
+            return ProgressStopped("loop_cycle", f"cycle of length {period} seen {times} times")
+        if self._stalled >= limits.stall_max:
+            return ProgressStopped("stall", f"{self._stalled} transitions without a milestone")
+        return self._amplification()
+
+    def _period(self) -> int:
+        """Return the shortest period that was repeated often enough, or 0."""
+        repeats = max(1, self._limits.cycles_max - 1)
+        for period in range(2, PERIOD_MAX + 1):
+            varied = self._matches[1] < period - 1
+            if varied and self._matches[period] >= period * repeats:
+                return period
+        return 0
+
+    def _amplification(self) -> ProgressStopped | None:
+        """Return the warning, once, or the stop, that too many calls bought too few milestones."""
+        limit, milestones = self._limits.amplification_max, max(1, len(self._marks))
+        if limit is None or self._executed <= limit * milestones:
+            return None
+        stops = self._limits.amplification_stops
+        if self._warned and not stops:
+            return None
+        self._warned = True
+        detail = f"{self._executed} executed calls for {len(self._marks)} milestones"
+        return ProgressStopped("amplification", detail, stops=stops)
+
+
+class _Meters:
+    """What was spent since the last progress."""
+
+    __slots__ = ("model_calls", "since_ms", "tokens")
+
+    def __init__(self, since_ms: int) -> None:
+        self.model_calls = 0
+        self.tokens = 0
+        self.since_ms = since_ms
+
+
+def action_of(request: ToolRequest) -> Action:
+    """Return the request's action: JSON arguments by sorted keys, anything else as it is written.
+
+    Very long or deeply nested text is not normalised, so that no model can make this expensive.
+    """
+    value = _decoded(request.arguments)
+    if value is None:
+        return Action(request.tool, request.arguments, ("", request.tool, request.arguments))
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    key = value.get(KEY_ARGUMENT)
+    if isinstance(key, str):
+        return Action(request.tool, text, (KEY_ARGUMENT, request.tool, key))
+    return Action(request.tool, text, ("", request.tool, text))
+
+
+def names(text: str, target: str) -> bool:
+    """Return true if the text holds the target as a whole token: `A-1007` is not in `A-10071`.
+
+    Letters, digits and underscores belong to a token, and so does a hyphen with one of them on its
+    far side. An empty target is named nowhere.
+    """
+    at = text.find(target) if target else -1
+    while at >= 0:
+        end = at + len(target)
+        if not (_joined(text[max(0, at - 2) : at][::-1]) or _joined(text[end : end + 2])):
+            return True
+        at = text.find(target, at + 1)
+    return False
+
+
+def _joined(neighbours: str) -> bool:
+    """Return true if the nearest of up to two characters, nearest first, continues a token."""
+    return any(map(_in_token, neighbours[:1])) or (
+        neighbours[:1] == "-" and any(map(_in_token, neighbours[1:2]))
+    )
+
+
+def _in_token(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def _decoded(arguments: str) -> dict[str, object] | None:
+    """Return the JSON object that the text is, or `None` if it is something else or too big."""
+    brackets = arguments.count("{") + arguments.count("[")
+    if len(arguments) > NORMALISED_CHARS_MAX or brackets > NORMALISED_BRACKETS_MAX:
+        return None
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
