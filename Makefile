@@ -10,7 +10,8 @@ STAMP := $(VENV)/.arh-installed
 MUTANTS ?=
 
 # The first of these that starts and is new enough makes the environment.
-CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11
+PYENV_ROOT ?= $(HOME)/.pyenv
+CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 $(wildcard $(PYENV_ROOT)/versions/3.1[123].*/bin/python)
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .PHONY: help install gate test lint format bench fuzz mutation lock clean

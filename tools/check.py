@@ -25,6 +25,8 @@ from tools.environment import ROOT
 
 SUPPORTED = ("3.11", "3.12", "3.13")
 CODE_FOLDERS = ("src", "tests", "tools", "benchmarks")
+# Snapshots are compared as plain values: a check proposes no new ones.
+SNAPSHOTS = ("--inline-snapshot=disable",)
 SUMMARY = re.compile(r"^(?:=+ )?(.*\b\d+ \w+.* in \d[\d.]*s.*?)(?: =+)?$")
 COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 
@@ -134,13 +136,24 @@ def workflow_steps() -> Iterator[Step]:
     if workflows or actions:
         zizmor = str(Path(sys.executable).with_name("zizmor"))
         inputs = [".github", *(path.name for path in actions)]
-        yield Step("workflows: security", [zizmor, "--offline", "--no-progress", *inputs])
+        yield Step(
+            "workflows: security", [zizmor, "--offline", "--no-progress", "--color=never", *inputs]
+        )
 
 
 def test_step(version: str, interpreter: Path, *selection: str) -> Step:
     """The suite on one Python, under a name that says which."""
     workers = os.environ.get("ARH_TEST_WORKERS", "0")
-    command = [str(interpreter), "-m", "pytest", "-ra", "--numprocesses", workers, *selection]
+    command = [
+        str(interpreter),
+        "-m",
+        "pytest",
+        "-ra",
+        "--numprocesses",
+        workers,
+        *SNAPSHOTS,
+        *selection,
+    ]
     return Step(f"tests on Python {version}", command, is_test=True)
 
 

@@ -19,10 +19,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.lock"
+MUTATION_LOCK = ROOT / "tools" / "mutation.lock"
 STAMP = ".arh-installed"
 
 
-def ensure(folder: Path, *, python: str, version: str) -> Path:
+def ensure(folder: Path, *, python: str, version: str, lock: Path = LOCK) -> Path:
     """The environment in `folder` matches the lock; its interpreter is returned.
 
     `python` is the command that makes a new environment, `version` its "major.minor". Raises
@@ -31,7 +32,7 @@ def ensure(folder: Path, *, python: str, version: str) -> Path:
     """
     interpreter = interpreter_of(folder)
     stamp = folder / STAMP
-    wanted = fingerprint(version)
+    wanted = fingerprint(version, lock)
     if interpreter.exists() and stamp.exists() and stamp.read_text("utf-8") == wanted:
         stamp.touch()
         return interpreter
@@ -39,17 +40,17 @@ def ensure(folder: Path, *, python: str, version: str) -> Path:
     print(f"installing into {_shown(folder)} with Python {version} ...", flush=True)
     if version_of(str(interpreter)) != version:
         subprocess.run([python, "-m", "venv", "--clear", str(folder)], check=True)
-    _install(interpreter)
+    _install(interpreter, lock)
     stamp.write_text(wanted, "utf-8")
     print(f"installed into {_shown(folder)} in {time.monotonic() - started:.0f} s", flush=True)
     return interpreter
 
 
-def fingerprint(version: str) -> str:
+def fingerprint(version: str, lock: Path) -> str:
     """A digest that changes exactly when something must be installed anew."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     packaging = [pyproject["build-system"], pyproject["project"], pyproject["tool"]["hatch"]]
-    digest = hashlib.sha256(LOCK.read_bytes())
+    digest = hashlib.sha256(lock.read_bytes())
     digest.update(json.dumps([version, packaging], sort_keys=True).encode())
     return digest.hexdigest() + "\n"
 
@@ -73,11 +74,11 @@ def version_of(python: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _install(interpreter: Path) -> None:
+def _install(interpreter: Path, lock: Path) -> None:
     pip = [str(interpreter), "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
     # The lock is complete, so nothing is left to resolve; hatchling and editables are in it, so
     # arh itself is installed without a second, isolated environment.
-    subprocess.run([*pip, "--no-deps", "--require-hashes", "-r", str(LOCK)], check=True)
+    subprocess.run([*pip, "--no-deps", "--require-hashes", "-r", str(lock)], check=True)
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], check=True)
 
 
