@@ -195,6 +195,18 @@ class StateReader(Protocol):
         """Return the digest of the whole state."""
         ...
 
+    def sequence(self) -> int:
+        """Return the sequence of the last commit that the reader shows, 0 before the first."""
+        ...
+
+    def at(self, sequence: int) -> StateReader | None:
+        """Return a reader of the state right after that commit, `None` if it cannot be had."""
+        ...
+
+    def previous(self, tenant: str, collection: str, key: str, back: int = 1) -> Record | None:
+        """Return the visible record as it was `back` revisions ago, `None` if that is unknown."""
+        ...
+
 
 class Store(Protocol):
     """A transactional store."""
@@ -219,6 +231,11 @@ class CallContext(Protocol):
     @property
     def tenant(self) -> str:
         """The tenant that bounds the call."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """The operation's idempotency key, which a remote is sent."""
         ...
 
     def now_ms(self) -> int:

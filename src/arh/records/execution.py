@@ -22,11 +22,13 @@ Handler = Callable[["dict[str, JsonValue]", "Tx", "CallContext"], "JsonValue | R
 class Tool:
     """A manifest with the code that fulfils it.
 
-    Only the gateway's tool client ever holds the code.
+    Only the gateway's tool client ever holds the code. `lookup` asks a remote what became of a
+    call that it was sent: it answers as the handler, or refuses with `not_found` if it never came.
     """
 
     manifest: ToolManifest
     handler: Handler = field(repr=False)
+    lookup: Handler | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ class Read:
 class RawReply:
     """What came back from a tool: the body is undecoded bytes of `{"ok": …}` or `{"refused": {…}}`.
 
-    `commit` is what the tool's own side knows; a caller whose reply was lost never sees it.
+    `commit` is what the tool's own side knows; a caller whose reply was lost never sees it. `cause`
+    is for the attempt log alone.
     """
 
     delivery: Literal["delivered", "timeout", "error"]
@@ -66,6 +69,7 @@ class RawReply:
     latency_ms: int = 0
     entry: int | None = None
     reads: tuple[Read, ...] = ()
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
