@@ -1,0 +1,49 @@
+"""Time: the virtual clock of a run, and the two readings of the machine's own time.
+
+A run's time moves only when something in the run says that time passes, so a slow machine changes
+no verdict. Each run has a clock of its own: nothing that happened in another run can expire its
+approvals. The machine's time is read in this file alone, for progress, reports and measurements;
+it never enters evidence.
+"""
+
+from __future__ import annotations
+
+import time
+
+from arh.errors import HarnessError
+
+
+class VirtualClock:
+    """Implements `ports.environment.SteeredClock`: time that never runs back."""
+
+    __slots__ = ("_now_ms",)
+
+    def __init__(self, start_ms: int = 0) -> None:
+        """Set the time at which the run begins."""
+        if start_ms < 0:
+            raise HarnessError(f"a clock starts at 0 or later, not at {start_ms}")
+        self._now_ms = start_ms
+
+    def now_ms(self) -> int:
+        """Return milliseconds since the run began."""
+        return self._now_ms
+
+    def advance(self, ms: int) -> None:
+        """Let `ms` milliseconds pass.
+
+        Raises:
+            HarnessError: The step is negative or no integer; the time is left as it was.
+        """
+        if type(ms) is not int or ms < 0:
+            raise HarnessError(f"time advances by whole milliseconds, 0 or more, not by {ms!r}")
+        self._now_ms += ms
+
+
+def wall_ms() -> float:
+    """Return monotonic milliseconds of this machine, from an arbitrary start."""
+    return time.perf_counter_ns() / 1e6
+
+
+def cpu_ms() -> float:
+    """Return the milliseconds of processor time that this process has used."""
+    return time.process_time_ns() / 1e6
