@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 from tools import environment
 from tools.environment import MUTATION_LOCK, ROOT
@@ -25,20 +24,17 @@ def main(names: list[str]) -> int:
     interpreter = environment.ensure(
         ROOT / ".venv-mutation", python=sys.executable, version=version, lock=MUTATION_LOCK
     )
-    if code := mutmut(interpreter, "run", *names):
-        return code
-    print()
-    mutmut(interpreter, "results")
-    mutmut(interpreter, "export-cicd-stats")
+    command = [str(interpreter.with_name("mutmut"))]
+    run = subprocess.run([*command, "run", *names], cwd=ROOT, check=False)
+    if run.returncode:
+        return run.returncode
+    results = subprocess.run([*command, "results"], cwd=ROOT, check=True, capture_output=True)
+    lines = results.stdout.decode().splitlines()
+    print("", *(line for line in lines if not line.endswith("not checked")), sep="\n")
+    subprocess.run([*command, "export-cicd-stats"], cwd=ROOT, check=True, capture_output=True)
     counts = json.loads(STATISTICS.read_text("utf-8"))
     print(", ".join(f"{count} {name}" for name, count in counts.items() if count))
     return 0
-
-
-def mutmut(interpreter: Path, *arguments: str) -> int:
-    """The command has run from the top of the repository; its exit code is returned."""
-    command = str(interpreter.with_name("mutmut"))
-    return subprocess.run([command, *arguments], cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":
