@@ -48,6 +48,7 @@ def test_no_lock_with_addresses_is_tracked() -> None:
     """The one lock is requirements.lock, and it holds no address at all."""
     lock = ROOT.joinpath("requirements.lock").read_text("utf-8")
 
+    assert "requirements.lock" in tracked()
     assert {name for name in tracked() if Path(name).name in FORBIDDEN_NAMES} == set()
     assert "://" not in lock
     assert "--hash=sha256:" in lock
