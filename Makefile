@@ -12,7 +12,7 @@ MUTANTS ?=
 # The first of these that starts and is new enough makes the environment.
 PYENV_ROOT ?= $(HOME)/.pyenv
 CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 $(wildcard $(PYENV_ROOT)/versions/3.1[123].*/bin/python)
-NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+NEW_ENOUGH := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
 .PHONY: help install gate test lint format bench fuzz mutation lock clean
 
@@ -55,5 +55,5 @@ $(STAMP): pyproject.toml requirements.lock
 	@for python in $(CANDIDATES); do \
 	  if "$$python" -c '$(NEW_ENOUGH)' 2>/dev/null; then exec "$$python" -m tools.environment $(VENV); fi; \
 	done; \
-	echo 'arh needs Python 3.11 or newer: none was found as $(CANDIDATES). Install one, or name it: make PYTHON=/path/to/python' >&2; \
+	echo 'arh needs Python 3.11 or newer with its venv module: none was found as $(CANDIDATES). Install one, or name it: make PYTHON=/path/to/python' >&2; \
 	exit 1

@@ -61,12 +61,12 @@ def interpreter_of(folder: Path) -> Path:
 
 
 def version_of(python: str) -> str | None:
-    """The "major.minor" of a command, or None if it is no working Python.
+    """The "major.minor" of a command, or None if it is no Python that can make environments.
 
     The command is run: a version manager's shim can be on the path for a Python that it refuses
-    to start.
+    to start, and some distributions ship Python without what an environment needs.
     """
-    show = "import sys; print('%d.%d' % sys.version_info[:2])"
+    show = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
     try:
         done = subprocess.run([python, "-c", show], capture_output=True, text=True, check=False)
     except OSError:
