@@ -203,17 +203,18 @@ class Transaction:
     def applied_to(self, before: Version) -> tuple[Version, tuple[Change, ...]]:
         """Return the version after the writes, and what they changed in it."""
         after = before
-        changes = []
+        sequence = before.sequence + 1
+        changed = []
         for identity, write in self._writes.items():
             old = before.of(identity)
             if write.value is not None:
-                new = _record(identity, before.next_revision(identity), write.value)
-                after = after.put(before.sequence + 1, new)
-                changes.append(_change(identity, old, new))
+                revision = before.next_revision(identity)
+                after = after.put(sequence, _record(identity, revision, write.value))
+                changed.append(identity)
             elif old is not None:
-                after = after.remove(before.sequence + 1, old)
-                changes.append(_change(identity, old, None))
-        return after, tuple(changes)
+                after = after.remove(sequence, old)
+                changed.append(identity)
+        return after, tuple(_change(identity, before, after) for identity in changed)
 
     def _write(self, own: RecordId, value: Json | None, expected: int | None) -> None:
         """Buffer one write; a second one of a record keeps what the first one expects."""
@@ -378,17 +379,18 @@ def _first_broken(expected: Mapping[RecordId, int], current: Version) -> Conflic
     return None
 
 
-def _change(identity: RecordId, old: Record | None, new: Record | None) -> Change:
+def _change(identity: RecordId, before: Version, after: Version) -> Change:
     collection, tenant, key = identity
+    record = after.of(identity)
     return Change(
         tenant=tenant,
         collection=collection,
         key=key,
-        revision_before=0 if old is None else old.revision,
-        revision_after=0 if new is None else new.revision,
-        digest_before="" if old is None else old.value.digest,
-        digest_after="" if new is None else new.value.digest,
-        value=None if new is None else new.value,
+        revision_before=before.revision(identity),
+        revision_after=after.revision(identity),
+        digest_before=before.digest(identity),
+        digest_after=after.digest(identity),
+        value=None if record is None else record.value,
     )
 
 

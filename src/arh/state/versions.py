@@ -5,22 +5,21 @@ so that keeping each of them costs next to nothing and an old one can be read li
 Nothing here costs more for a larger state except what must look at every record: listing a
 collection, and the first search by a field, which builds an index that later versions inherit.
 
-The digest is the root of a Merkle trie over the records: each stands at its identity, with a leaf
-over identity, revision and value. Past revisions and empty collections are not part of it.
+The digest is the root of a Merkle trie over the records: each stands at its identity, its digest
+is its leaf. Past revisions and empty collections are not part of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from hashlib import sha256
 from typing import TypeAlias, final
 
 from immutables import Map
 
 from arh.canonical import Json, JsonValue, encode
 from arh.records.setup import SeedRecord
-from arh.records.state import SHARED_TENANT, Record
+from arh.records.state import SHARED_TENANT, Record, record_digest
 from arh.state.merkle import EMPTY, Trie
 
 RecordId: TypeAlias = "tuple[str, str, str]"  # collection, tenant, key
@@ -58,6 +57,10 @@ class Version:
         record = self.of(identity)
         return 0 if record is None else record.revision
 
+    def digest(self, identity: RecordId) -> str:
+        """Return the record's digest, "" where there is no record."""
+        return self.past[identity].digest if self.of(identity) is not None else ""
+
     def next_revision(self, identity: RecordId) -> int:
         """Return the revision that the next write makes, which no write before it made."""
         past = self.past.get(identity)
@@ -79,12 +82,12 @@ class Version:
         """Return the version with the record in it."""
         identity = (record.collection, record.tenant, record.key)
         collection = self.collection(record.collection).put(record)
-        past = Past(record, self.past.get(identity))
+        past = Past(record, record_digest(record), self.past.get(identity))
         return Version(
             sequence,
             self.collections.set(record.collection, collection),
             self.past.set(identity, past),
-            self.trie.put(trie_key(identity), leaf(record)),
+            self.trie.put(trie_key(identity), bytes.fromhex(past.digest)),
         )
 
     def remove(self, sequence: int, record: Record) -> Version:
@@ -101,13 +104,14 @@ class Version:
 
 @final
 class Past:
-    """A revision and, in `older`, the one before it: every revision that a record ever had."""
+    """A revision, its digest and, in `older`, the one before it: all that a record ever was."""
 
-    __slots__ = ("older", "record")
+    __slots__ = ("digest", "older", "record")
 
-    def __init__(self, record: Record, older: Past | None) -> None:
+    def __init__(self, record: Record, digest: str, older: Past | None) -> None:
         """Put a revision on top of the older ones."""
         self.record = record
+        self.digest = digest
         self.older = older
 
 
@@ -226,12 +230,6 @@ def trie_key(identity: RecordId) -> str:
     """Return the identity as one string, no two identities the same one."""
     collection, tenant, key = identity
     return f"{len(collection)}:{collection}{len(tenant)}:{tenant}{key}"
-
-
-def leaf(record: Record) -> bytes:
-    """Return the SHA-256 over the record's revision, identity and value."""
-    key = trie_key((record.collection, record.tenant, record.key)).encode()
-    return sha256(b"%d %d %b%b" % (record.revision, len(key), key, record.value.data)).digest()
 
 
 def frozen(where: Mapping[str, JsonValue]) -> Where:
