@@ -1,0 +1,298 @@
+"""State assertions: typed predicates over authoritative state, and invariants kept through a run.
+
+`evaluate` judges one assertion at the end of a run, from the evidence. `Invariants` follows
+several through a run at the cost of each change and not of the whole state; the runner uses it
+live, through `InvariantChecker`, and the outcome evaluator again on the written evidence. All of
+them end in `arh.harness.assertion_kinds`, so that what stops a run and what judges it cannot
+differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from arh.harness.assertion_kinds import (
+    WITH_INITIAL,
+    Holds,
+    Identities,
+    Selection,
+    judge,
+    matches,
+)
+from arh.harness.effects import SIDE_EFFECTS, Effect, Rows, effects, row_of
+from arh.ports.sue import StateReader
+from arh.records.control.evidence import CommitEvidence, StateRow, StateView
+from arh.records.control.scenario import Assertion
+from arh.records.state import Change, CommitEntry, Record
+
+Source = Callable[[str], Iterable[StateRow] | None]
+
+
+class States:
+    """The states of one run, first and last, and what was committed between them.
+
+    `identities` are the (subject, tenant) pairs that may act; without any, a commit entry is
+    believed about its own tenant. `amounts` names the fields that hold money.
+    """
+
+    __slots__ = ("_effects", "amounts", "commits", "final", "identities", "initial")
+
+    def __init__(
+        self,
+        initial: StateView | None,
+        final: StateView | None,
+        commits: Sequence[CommitEvidence],
+        *,
+        identities: Identities = frozenset(),
+        amounts: frozenset[str] = frozenset(),
+    ) -> None:
+        """Read the effects of the commits once."""
+        self.initial, self.final, self.commits = initial, final, tuple(commits)
+        self.identities, self.amounts = identities, amounts
+        self._effects = effects(self.commits)
+
+    @property
+    def effects(self) -> tuple[Effect, ...] | None:
+        """Every effect in order, or `None` if the commit entries cannot be read."""
+        return self._effects
+
+
+def evaluate(assertion: Assertion, states: States) -> Holds:
+    """Return whether the assertion holds at the end of the run; `None` if that cannot be read."""
+    watch = _Watch("", assertion, states.identities, states.amounts)
+    watch.begin(_source(states.initial))
+    watch.end(_source(states.final), states.effects)
+    return judge(assertion, watch.selection)
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantResult:
+    """One check of one invariant."""
+
+    name: str
+    holds: bool | None
+    found: str
+    expected: str
+    events: tuple[str, ...] = ()
+
+
+class Invariants:
+    """Assertions that must hold at every moment, followed change by change."""
+
+    def __init__(
+        self,
+        assertions: Iterable[Assertion],
+        *,
+        identities: Identities = frozenset(),
+        amounts: frozenset[str] = frozenset(),
+    ) -> None:
+        """Name every assertion: by its own id, else by its place."""
+        self._watches = tuple(
+            _Watch(invariant_name(number, assertion), assertion, identities, amounts)
+            for number, assertion in enumerate(assertions, 1)
+        )
+
+    def begin(self, source: Source) -> tuple[InvariantResult, ...]:
+        """Read everything anew, forget the history, and return every result."""
+        for watch in self._watches:
+            watch.begin(source)
+            watch.select(source)
+        return tuple(watch.result() for watch in self._watches)
+
+    def reread(self, source: Source) -> tuple[InvariantResult, ...]:
+        """Read the rows anew, keep the history, and return every result."""
+        for watch in self._watches:
+            watch.select(source)
+        return tuple(watch.result() for watch in self._watches)
+
+    def fold(self, found: Sequence[Effect]) -> tuple[InvariantResult, ...]:
+        """Take in what was committed, and return the results that this may have changed."""
+        touched = [watch for watch in self._watches if any(map(watch.reads, found))]
+        for watch in touched:
+            for effect in found:
+                watch.fold(effect)
+        return tuple(watch.result() for watch in touched)
+
+    def collections(self) -> frozenset[str]:
+        """Return the collections that are looked at."""
+        return frozenset(name for watch in self._watches for name in watch.collections)
+
+
+class InvariantChecker:
+    """Invariants of a live run: `check` after every attempt, commit and reconciliation."""
+
+    def __init__(
+        self,
+        assertions: Iterable[Assertion],
+        *,
+        identities: Identities = frozenset(),
+        amounts: frozenset[str] = frozenset(),
+    ) -> None:
+        """Start before the run, with nothing read."""
+        self._invariants = Invariants(assertions, identities=identities, amounts=amounts)
+        self._collections = self._invariants.collections()
+        self._sequence: int | None = None
+        self._digest = ""
+
+    def check(self, reader: StateReader) -> tuple[InvariantResult, ...]:
+        """Return the results that may have changed since the last check; the first one gives all.
+
+        A state that moved without a commit entry is read anew in full.
+        """
+        if not self._collections:
+            return ()
+        since, digest = self._sequence or 0, reader.digest()
+        entries = reader.changes_since(since)
+        first, last = self._sequence is None, self._digest
+        self._sequence = entries[-1].sequence if entries else since
+        self._digest = digest
+        if first:
+            return self._invariants.begin(_live(reader))
+        results = self._invariants.fold(_effects(entries, self._collections))
+        if digest != (entries[-1].state_after if entries else last):
+            return self._invariants.reread(_live(reader))
+        return results
+
+
+def invariant_name(number: int, assertion: Assertion) -> str:
+    """Return the assertion's id, or a name for the `number`th invariant, counted from 1."""
+    return assertion.id or f"invariant-{number}"
+
+
+class _Watch:
+    """One assertion with what it looks at, kept up to date."""
+
+    __slots__ = ("assertion", "collections", "name", "selection")
+
+    def __init__(
+        self, name: str, assertion: Assertion, identities: Identities, amounts: frozenset[str]
+    ) -> None:
+        other = assertion.other_collection
+        self.name, self.assertion = name, assertion
+        self.collections = (assertion.collection, other) if other else (assertion.collection,)
+        self.selection = Selection(None, [], identities=identities, amounts=amounts)
+
+    def begin(self, source: Source) -> None:
+        """Remember the rows at the beginning, if the kind compares with them."""
+        self.selection.effects = []
+        if self.assertion.kind in WITH_INITIAL:
+            self.selection.initial = _rows(source(self.assertion.collection))
+
+    def select(self, source: Source) -> None:
+        """Read the selected rows, and those of the other collection."""
+        a, s = self.assertion, self.selection
+        if a.collection == SIDE_EFFECTS:
+            s.rows = self._side_effects()
+        else:
+            rows = source(a.collection)
+            s.rows = None if rows is None else _rows(r for r in rows if matches(a.where, r))
+        if a.other_collection:
+            s.others = _rows(source(a.other_collection))
+
+    def end(self, source: Source, found: tuple[Effect, ...] | None) -> None:
+        """Read the last state, and all effects on the assertion's collection."""
+        name = self.assertion.collection
+        self.selection.effects = None if found is None else [e for e in found if _on(e, name)]
+        self.select(source)
+
+    def reads(self, effect: Effect) -> bool:
+        """Return whether the effect can change the answer."""
+        return any(_on(effect, name) for name in self.collections)
+
+    def fold(self, effect: Effect) -> None:
+        """Take in one effect."""
+        a, s = self.assertion, self.selection
+        if _on(effect, a.collection):
+            if s.effects is not None:
+                s.effects.append(effect)
+            row = row_of(effect, a.collection)
+            _put(s.rows, effect, row if row is not None and matches(a.where, row) else None)
+        if effect.collection == a.other_collection:
+            _put(s.others, effect, effect.row)
+
+    def result(self) -> InvariantResult:
+        """Return the answer to what is selected now."""
+        answer = judge(self.assertion, self.selection)
+        return InvariantResult(
+            self.name, answer.holds, answer.found, answer.expected, answer.events
+        )
+
+    def _side_effects(self) -> Rows | None:
+        if self.selection.effects is None:
+            return None
+        rows = (row_of(effect, SIDE_EFFECTS) for effect in self.selection.effects)
+        return _rows(r for r in rows if r is not None and matches(self.assertion.where, r))
+
+
+def _on(effect: Effect, collection: str) -> bool:
+    return effect.collection == collection or (collection == SIDE_EFFECTS and effect.business)
+
+
+def _put(rows: Rows | None, effect: Effect, row: StateRow | None) -> None:
+    """Put what an effect left in its place; a side effect has a place of its own."""
+    if rows is None:
+        return
+    if row is None:
+        rows.pop(effect.place, None)
+    else:
+        rows[row.tenant, row.key] = row
+
+
+def _rows(found: Iterable[StateRow] | None) -> Rows | None:
+    return None if found is None else {(row.tenant, row.key): row for row in found}
+
+
+def _source(view: StateView | None) -> Source:
+    return (lambda _: None) if view is None else view.rows
+
+
+def _live(reader: StateReader) -> Source:
+    """Return the rows of a live state; a collection that it does not have cannot be read."""
+    known = frozenset(reader.collections())
+
+    def rows(collection: str) -> Iterable[StateRow] | None:
+        return map(_row, reader.records(collection)) if collection in known else None
+
+    return rows
+
+
+def _row(record: Record) -> StateRow:
+    value = record.value.value()
+    shown = value if isinstance(value, dict) else {}
+    return StateRow(
+        record.tenant, record.collection, record.key, record.revision, record.value.digest, shown
+    )
+
+
+def _effects(entries: Iterable[CommitEntry], wanted: frozenset[str]) -> list[Effect]:
+    """Return the effects that somebody looks at; no other value is decoded."""
+    all_business = SIDE_EFFECTS in wanted
+    return [
+        _effect(entry, change)
+        for entry in entries
+        for change in entry.changes
+        if change.collection in wanted or (all_business and not change.collection.startswith("_"))
+    ]
+
+
+def _effect(entry: CommitEntry, change: Change) -> Effect:
+    operation, value = entry.operation, change.value
+    record = (
+        None
+        if value is None
+        else Record(change.tenant, change.collection, change.key, change.revision_after, value)
+    )
+    return Effect(
+        collection=change.collection,
+        tenant=change.tenant,
+        key=change.key,
+        created=change.revision_before == 0,
+        row=None if record is None else _row(record),
+        operation_id=operation.operation_id,
+        tool=operation.tool,
+        subject=operation.subject,
+        acting_tenant=operation.tenant,
+        sequence=entry.sequence,
+        event_id="",
+    )
