@@ -119,7 +119,8 @@ def _node(entries: tuple[_Entry, ...], depth: int) -> _Node:
     groups: list[list[_Entry]] = [[] for _ in range(_FANOUT)]
     for entry in entries:
         groups[_slot(entry[0], depth)].append(entry)
-    return _Branch(tuple(_node(tuple(group), depth + 1) for group in groups), len(entries))
+    children = (_node(tuple(group), depth + 1) if group else _NOTHING for group in groups)
+    return _Branch(tuple(children), len(entries))
 
 
 class _Bucket:
@@ -188,4 +189,5 @@ def _slot(path: bytes, depth: int) -> int:
     return byte & 15 if depth & 1 else byte >> 4
 
 
-EMPTY: Final = Trie(_Bucket(()))
+_NOTHING: Final = _Bucket(())
+EMPTY: Final = Trie(_NOTHING)
