@@ -1,0 +1,180 @@
+"""A model that answers by a script: the first rule whose guards the conversation meets.
+
+It sees what every model sees, messages, and nothing else; the same conversation gets the same
+answer. It keeps what it derived from a conversation only to extend it by what is new. Where no rule
+matches, or a template has no value, the run stops as `fixture_mismatch`: a script that met a
+situation its author did not think of has no opinion, and a guess would count as the agent's.
+
+Tokens and latency are the rule's, else the script's defaults, else estimates of four characters a
+token and no time. An answer that takes longer than it may has not arrived; one with more tokens
+than it may have is cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arh.canonical import Json, JsonValue, Refused, encode
+from arh.errors import RunStopped, quoted
+from arh.model.script import CallPlan, Fixed, Planned, Rule, Said, Script
+from arh.model.situation import Situation
+from arh.model.templates import Lookup, NoValueError, lookup_in, rendered
+from arh.records.decisions import (
+    AskUser,
+    Calls,
+    Decision,
+    Final,
+    ModelReply,
+    ModelRequest,
+    Refusal,
+    Truncated,
+    Unavailable,
+    Usage,
+)
+from arh.records.messages import Message, ToolRequest, ToolSpec
+
+
+class ScriptedModel:
+    """A `Model` that follows one script; an actor has one of its own."""
+
+    def __init__(self, script: Script) -> None:
+        """Follow the script from wherever the first request stands."""
+        self.script = script
+        self._messages: tuple[Message, ...] = ()
+        self._situation = Situation()
+        self._tools: tuple[ToolSpec, ...] = ()
+        self._tools_characters = 0
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Return the first matching rule's decision.
+
+        Raises:
+            RunStopped: No rule matches (`fixture_mismatch`).
+        """
+        situation = self._read(request.messages)
+        rule = next((r for r in self.script.rules if r.matches(situation)), None)
+        if rule is None:
+            raise self._mismatch(f"no rule for {situation.described()}")
+        decision = self._decide(rule, situation)
+        return self._reply(rule, decision, request)
+
+    def _read(self, messages: tuple[Message, ...]) -> Situation:
+        """Return the situation, extended if the conversation only grew, else read anew."""
+        known = len(self._messages)
+        if messages[:known] != self._messages:
+            self._situation, known = Situation(), 0
+        for message in messages[known:]:
+            self._situation.take(message)
+        self._messages = messages
+        return self._situation
+
+    def _decide(self, rule: Rule, situation: Situation) -> Decision:
+        """Return the rule's decision with its templates filled."""
+        try:
+            return decided(rule, situation, lookup_in(situation, self.script.bind))
+        except NoValueError as error:
+            missing = quoted(str(error))
+            detail = f"{rule.field} needs {missing}, which has no value at {situation.described()}"
+            raise self._mismatch(detail) from None
+        except Refused as refused:
+            raise self._mismatch(f"{rule.field} renders to a value that is {refused}") from None
+
+    def _mismatch(self, detail: str) -> RunStopped:
+        return RunStopped("fixture_mismatch", f"{self.script.config_id}: {detail}")
+
+    def _reply(self, rule: Rule, decision: Decision, request: ModelRequest) -> ModelReply:
+        """Return the decision with its usage and latency, unless it is too late or too long."""
+        stated, script, name = rule.costs, self.script.costs, self.script.config_id
+        usage = Usage(
+            _first(stated.input_tokens, script.input_tokens, lambda: self._input_tokens(request)),
+            _first(stated.output_tokens, script.output_tokens, lambda: _output_tokens(decision)),
+        )
+        latency_ms = _first(stated.latency_ms, script.latency_ms, int)
+        if latency_ms > request.timeout_ms:
+            late = Usage(usage.input_tokens)
+            return ModelReply(Unavailable("timeout"), late, request.timeout_ms, name)
+        limit = request.output_tokens_max
+        if limit is not None and usage.output_tokens > limit:
+            decision, usage = Truncated(f"cut at {limit} tokens"), Usage(usage.input_tokens, limit)
+        return ModelReply(decision, usage, latency_ms, name)
+
+    def _input_tokens(self, request: ModelRequest) -> int:
+        """Estimate the tokens of the conversation and the tool definitions."""
+        if request.tools is not self._tools:
+            self._tools = request.tools
+            self._tools_characters = sum(
+                len(t.name) + len(t.description) + len(t.parameters.data) for t in request.tools
+            )
+        return _tokens(self._situation.characters + self._tools_characters)
+
+
+def decided(rule: Rule, situation: Situation, lookup: Lookup) -> Decision:
+    """Return the decision that the rule stands for.
+
+    Raises:
+        NoValueError: A template has no value.
+        Refused: A rendered value is outside the JSON that we accept.
+    """
+    then = rule.then
+    match then:
+        case Fixed(decision):
+            return decision
+        case Planned(plans, text):
+            requests = tuple(
+                _request(plan, situation.asked + number, lookup)
+                for number, plan in enumerate(plans, start=1)
+            )
+            return Calls(requests, _string(text, lookup))
+        case Said():
+            return _said(then, lookup)
+
+
+def _request(plan: CallPlan, number: int, lookup: Lookup) -> ToolRequest:
+    """Return the planned call under the next identifier of the conversation."""
+    text = plan.text
+    if text is None:
+        text = encode(rendered(plan.arguments, lookup)).decode()
+    return ToolRequest(f"req-{number:04d}", plan.tool, text)
+
+
+def _said(then: Said, lookup: Lookup) -> Decision:
+    """Return the answer, question or refusal with its templates filled."""
+    match then.kind:
+        case "ask_user":
+            return AskUser(_string(then.value, lookup))
+        case "refusal":
+            return Refusal(_string(then.value, lookup))
+        case _ if isinstance(then.value, str):
+            return Final(_string(then.value, lookup))
+        case _:
+            return Final(Json.of(rendered(then.value, lookup)))
+
+
+def _string(value: JsonValue, lookup: Lookup) -> str:
+    """Return the rendered value as text."""
+    text = rendered(value, lookup)
+    return text if isinstance(text, str) else encode(text).decode()
+
+
+def _output_tokens(decision: Decision) -> int:
+    """Estimate the tokens that the decision took to write."""
+    match decision:
+        case Calls(requests, text):
+            return _tokens(len(text) + sum(len(r.tool) + len(r.arguments) for r in requests))
+        case Final(answer):
+            return _tokens(len(answer) if isinstance(answer, str) else len(answer.data))
+        case AskUser(message) | Refusal(message):
+            return _tokens(len(message))
+        case _:
+            return 0
+
+
+def _tokens(characters: int) -> int:
+    return -(-characters // 4)
+
+
+def _first(rule: int | None, script: int | None, otherwise: Callable[[], int]) -> int:
+    """Return what the rule states, else what the script states, else what is computed."""
+    if rule is not None:
+        return rule
+    return otherwise() if script is None else script
