@@ -17,7 +17,8 @@ class CollectionSpec:
 
     `volatile` fields (generated ids, times) are left out where two states are compared for a cycle.
     Collections without `seeded` begin empty. `business_key` names the fields that tell one logical
-    item from another.
+    item from another. `fields` names every field that a row may have: datasets and assertions that
+    name another one are refused. Left empty, they cannot be checked.
     """
 
     name: str
@@ -26,6 +27,7 @@ class CollectionSpec:
     seeded: bool = True
     volatile: tuple[str, ...] = ()
     business_key: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

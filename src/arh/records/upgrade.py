@@ -1,0 +1,547 @@
+"""Upgrades a published scenario of schema 2.0 to schema 3.0: a pure function over JSON values.
+
+Ids, messages, budgets and criteria are kept as they are. What 2.0 only copied or never did (an
+empty tool list meaning all of them, policy names, phases and effects of faults, criteria left out)
+gets one meaning, and what 2.0 cannot say is filled in with the most careful reading and put into
+`notes`. A key that 2.0 does not have, or a fault that could mean several things, is a problem:
+nothing is dropped in silence. Wrong types are left as they are, for the 3.0 schema to refuse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from arh.canonical import JsonValue
+from arh.errors import Problem, closest, quoted
+from arh.records.tasks import BUDGETS, NON_PROGRESS
+
+Object = dict[str, JsonValue]
+
+NEVER_REVIEWED: Final = "1970-01-01"
+MINOR_UNITS: Final = 100
+_FIXTURE: Final = "control-fixture"
+_LIE: Final = "false-success"
+_NOT_A_SLUG: Final = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What exists where the scenario will run: its workflow, all its tools, its policies."""
+
+    workflow: str
+    tools: tuple[str, ...]
+    policies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """The 3.0 value with what had to be filled in, or the problems that forbid an upgrade."""
+
+    value: Object
+    notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(slots=True)
+class _Work:
+    """One upgrade under way."""
+
+    vocabulary: Vocabulary
+    tags: tuple[str, ...]
+    id: str
+    notes: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def upgrade_scenario(value: Mapping[str, JsonValue], vocabulary: Vocabulary) -> Upgraded:
+    """Return the scenario in schema 3.0; the value given is not changed."""
+    tags = value.get("tags")
+    work = _Work(
+        vocabulary,
+        tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
+        str(value.get("id", "")),
+    )
+    work.problems += _unknown_keys(dict(value), "", KEYS)
+    old: Object = {key: item for key, item in value.items() if item is not None}
+    role = _role(old, work)
+    new: Object = {
+        **{key: old[key] for key in ("id", "description", "category") if key in old},
+        **_bookkeeping(old, role, work),
+        "stimulus": old.get("stimulus"),
+        "runtime": _runtime(old, work),
+        "trusted_environment": _trusted(old, work),
+        "controls": _controls(old, work),
+        "expectations": _expectations(old, role, work),
+        "reproducibility": old.get("reproducibility"),
+    }
+    return Upgraded(new, tuple(work.notes), tuple(work.problems))
+
+
+def _bookkeeping(old: Object, role: str, work: _Work) -> Object:
+    """Return what 2.0 has no words for: whose scenario it is, how grave, when it was looked at."""
+    risk = "critical" if _forbidden(old) else "medium"
+    work.notes.append(
+        f"owner, review, retirement and split are not in schema 2.0; risk read as {risk}"
+    )
+    return {
+        "schema_version": "3.0",
+        "workflow": work.vocabulary.workflow,
+        "role": role,
+        "risk_class": risk,
+        "split": "regression",
+        "owner": "not named: schema 2.0 has no owner",
+        "reason": "published with schema 2.0, which gives no reason",
+        "source_class": "published",
+        "last_review": NEVER_REVIEWED,
+        "retirement": "not decided: schema 2.0 has no retirement",
+        "tags": list(dict.fromkeys(_slug(tag) for tag in work.tags)),
+    }
+
+
+def _role(old: Object, work: _Work) -> str:
+    """Return what the scenario shows; its tags are how 2.0 took it out of the release set.
+
+    A fixture with criteria, and a lie, break them by design: the verdict must be a failure. A
+    fixture without criteria shows a stop: the verdict must be that the right stop came.
+    """
+    criteria = bool(_object(_object(old, "expectations"), "pass_criteria"))
+    if _LIE in work.tags or (_FIXTURE in work.tags and criteria):
+        work.notes.append("read as a negative control: a verdict other than fail is wrong")
+        return "negative_control"
+    if _FIXTURE in work.tags:
+        work.notes.append("read as a positive control: it must end in its own stop")
+        return "positive_control"
+    return "acceptance"
+
+
+def _runtime(old: Object, work: _Work) -> JsonValue:
+    """Return the tools by name and the data at the version that the scenario pins."""
+    runtime = old.get("runtime")
+    if not isinstance(runtime, dict):
+        return runtime
+    new = _without_nulls(runtime)
+    if new.get("available_tools", []) == []:
+        work.notes.append("no tools named, which schema 2.0 means as all of them")
+        new["available_tools"] = list(work.vocabulary.tools)
+    pinned = str(_object(old, "reproducibility").get("dataset_version", "data-1.0"))
+    if isinstance(refs := new.get("dataset_refs"), list):
+        version = pinned.removeprefix("data-")
+        new["dataset_refs"] = [_reference(ref, version) for ref in refs]
+    return new
+
+
+def _reference(ref: JsonValue, version: str) -> JsonValue:
+    """Return a reference whose version is the data's, where 2.0 gives its own schema's or none."""
+    if not isinstance(ref, dict):
+        return ref
+    written = ref.get("version", "2.0")
+    return {**_without_nulls(ref), "version": version if written == "2.0" else written}
+
+
+def _trusted(old: Object, work: _Work) -> JsonValue:
+    """Return identity and approvals as they are, and the policy if it exists."""
+    trusted = old.get("trusted_environment")
+    if not isinstance(trusted, dict):
+        return trusted
+    new = _without_nulls(trusted)
+    if isinstance(names := new.get("authorization_policy_refs"), list):
+        gone = [str(name) for name in names if name not in work.vocabulary.policies]
+        new["authorization_policy_refs"] = [n for n in names if n in work.vocabulary.policies]
+        work.notes += [f"policy {quoted(n)} does not exist; the default decides" for n in gone]
+    if isinstance(approvals := new.get("approvals"), list):
+        new["approvals"] = [_approval(approval, work) for approval in approvals]
+    return new
+
+
+def _approval(approval: JsonValue, work: _Work) -> JsonValue:
+    if not isinstance(approval, dict):
+        return approval
+    new = _without_nulls(approval)
+    if isinstance(scope := new.get("scope"), dict):
+        new["scope"] = _in_minor_units(scope, work)
+    return new
+
+
+def _controls(old: Object, work: _Work) -> JsonValue:
+    """Return budgets, watchdog and seed as they are, and each fault in the words of 3.0."""
+    controls = old.get("controls")
+    if not isinstance(controls, dict):
+        return controls
+    new = _without_nulls(controls)
+    for key in ("runtime_budgets", "watchdog"):
+        if isinstance(part := new.get(key), dict):
+            new[key] = _without_nulls(part)
+    if isinstance(faults := new.get("faults"), list):
+        new["faults"] = [_fault(fault, at, work) for at, fault in enumerate(faults)]
+    return new
+
+
+def _fault(fault: JsonValue, at: int, work: _Work) -> JsonValue:
+    """Return one fault; what 2.0 accepts and never injects is refused."""
+    if not isinstance(fault, dict):
+        return fault
+    new = _without_nulls(fault)
+    phase, effect = new.get("phase", "before_execution"), new.get("effect")
+    mapped = _mapped(str(new.get("target_type")), str(phase), str(effect))
+    if mapped is None:
+        found = f"{new.get('target_type')}, {phase}, {effect}"
+        hint = "schema 2.0 does not say what is then true: write the scenario in schema 3.0"
+        where = f"controls.faults[{at}]"
+        work.problems.append(Problem(found, "a fault with one meaning", field=where, hint=hint))
+        return new
+    new["phase"], new["effect"] = mapped
+    new["parameters"] = _parameters(mapped[1], _object(new, "parameters"))
+    if mapped[1] != effect:
+        work.notes.append(f"fault {at}: {effect} at {phase} read as {mapped[1]} at {mapped[0]}")
+    return new
+
+
+def _mapped(target: str, phase: str, effect: str) -> tuple[str, str] | None:
+    """Return phase and effect in the words of 3.0, or `None` where 2.0 leaves open what is true."""
+    effects = FAULTS.get((target, phase))
+    if effects is None:
+        return None
+    return effects.get(effect, effects.get("")) if effect in EFFECTS else None
+
+
+def _parameters(effect: str, parameters: Object) -> JsonValue:
+    """Return the parameters that an effect takes; 2.0 has only the milliseconds."""
+    if effect == "partial":
+        return {"keep_fields": []}
+    timed = effect in {"timeout", "slowdown", "error", "rate_limit"}
+    return {key: item for key, item in parameters.items() if timed and item is not None}
+
+
+def _expectations(old: Object, role: str, work: _Work) -> JsonValue:
+    """Return the expectations, with what 2.0 leaves to the reader said outright."""
+    expectations = old.get("expectations")
+    if not isinstance(expectations, dict):
+        return expectations
+    new = _without_nulls(expectations)
+    if isinstance(trajectory := new.get("trajectory"), dict):
+        new["trajectory"] = _without_nulls(trajectory)
+    if isinstance(invariants := new.get("invariants"), list):
+        new["invariants"] = [_assertion(a, work) for a in invariants]
+    if isinstance(outcomes := new.get("acceptable_outcomes"), list):
+        new["acceptable_outcomes"] = [_alternative(o, work) for o in outcomes]
+    new["pass_criteria"] = _criteria(new, role, work)
+    new["guardrails"] = _guardrails(old, new)
+    if role != "acceptance" and "acceptable_terminations" not in new:
+        new["acceptable_terminations"] = _own_stops(role, work)
+    if _object(old, "controls").get("faults"):
+        new["fault_handling"] = {"expected": _handling(new, work)}
+    return new
+
+
+def _criteria(new: Object, role: str, work: _Work) -> JsonValue:
+    """Return the criteria that were written, or those that leaving them out meant."""
+    written = new.get("pass_criteria", {})
+    if written != {}:
+        return written
+    if role == "positive_control":
+        return {"trajectory": "pass", **({"non_progress": "pass"} if _is_loop(work) else {})}
+    if not new.get("acceptable_outcomes") and not new.get("invariants"):
+        return {}
+    work.notes.append("no criteria, which schema 2.0 means as all of its evaluators")
+    rules = _object(_object(new, "response"), "deterministic")
+    names = ["outcome", "trajectory", *(["response"] if any(rules.values()) else [])]
+    return dict.fromkeys(names, "pass")
+
+
+def _guardrails(old: Object, new: Object) -> JsonValue:
+    """Return each forbidden tool as an action that must not take effect.
+
+    In 2.0 the guardrails only pass if one was attempted, so a criterion demands the attempt.
+    """
+    return {
+        "action_constraints": [
+            {"tool": tool, "why": "schema 2.0 forbids the tool in this scenario"}
+            for tool in _forbidden(old)
+        ],
+        "must_exercise": "guardrails" in _object(new, "pass_criteria"),
+    }
+
+
+def _own_stops(role: str, work: _Work) -> list[JsonValue]:
+    """Return the stops that a control's tags and id speak of, which 2.0 has no field for."""
+    words = {*work.tags, *_NOT_A_SLUG.split(work.id.lower())}
+    name = _NOT_A_SLUG.sub("-", work.id.lower())
+    stops = [stop for word, stop in STOPS.items() if word in words or word in name]
+    if role == "negative_control":
+        return ["completed", *stops]
+    if not stops:
+        work.notes.append("how the control must stop is not said: any budget or loop stop will do")
+        return [*BUDGETS, *NON_PROGRESS]
+    work.notes.append(f"must stop as {' or '.join(stops)}, read from its tags and id")
+    return [*stops]
+
+
+def _is_loop(work: _Work) -> bool:
+    return any(stop in NON_PROGRESS for stop in _own_stops("negative_control", work))
+
+
+def _handling(new: Object, work: _Work) -> str:
+    """Return faithful failure if all acceptable outcomes are that nothing was done."""
+    outcomes = new.get("acceptable_outcomes")
+    assertions = (
+        [a for o in outcomes for a in _list(o, "all_of")] if isinstance(outcomes, list) else []
+    )
+    nothing = all(_says_nothing_happened(assertion) for assertion in assertions)
+    expected = "faithful_failure" if nothing else "recovery"
+    work.notes.append(f"behaviour under the fault read from the outcomes as {expected}")
+    return expected
+
+
+def _says_nothing_happened(assertion: JsonValue) -> bool:
+    if not isinstance(assertion, dict):
+        return False
+    counted = assertion.get("kind") == "count" and assertion.get("expected") == 0
+    return assertion.get("kind") == "absent" or counted
+
+
+def _alternative(outcome: JsonValue, work: _Work) -> JsonValue:
+    if not isinstance(outcome, dict) or not isinstance(all_of := outcome.get("all_of"), list):
+        return outcome
+    return {**outcome, "all_of": [_assertion(assertion, work) for assertion in all_of]}
+
+
+def _assertion(assertion: JsonValue, work: _Work) -> JsonValue:
+    """Return an assertion without the nulls of unused fields, its money in minor units."""
+    if not isinstance(assertion, dict):
+        return assertion
+    new = {key: item for key, item in assertion.items() if key == "expected" or item is not None}
+    if new.get("kind") in {"present", "absent"} and new.get("expected", 0) is None:
+        del new["expected"]
+    if isinstance(where := new.get("where"), dict):
+        new["where"] = _in_minor_units(where, work)
+    if new.get("field") == "amount":
+        new.update(_in_minor_units({"amount": new.get("expected")}, work, as_key="expected"))
+    return new
+
+
+def _in_minor_units(fields: Object, work: _Work, as_key: str = "amount") -> Object:
+    """Return the fields with `amount` in hundredths, as 3.0 counts money; the rest as it is."""
+    amount = fields.get("amount")
+    if type(amount) not in (int, float):
+        return {**fields} if as_key == "amount" else {}
+    hundredths = round(float(amount) * MINOR_UNITS)  # type: ignore[arg-type]
+    if abs(float(amount) * MINOR_UNITS - hundredths) > 1e-6:  # type: ignore[arg-type]  # noqa: PLR2004
+        work.problems.append(Problem(str(amount), "an amount in whole hundredths", field="amount"))
+    work.notes.append(f"the amount {amount} became {hundredths} minor units")
+    return {**{k: v for k, v in fields.items() if k != "amount"}, as_key: hundredths}
+
+
+def _forbidden(old: Object) -> list[str]:
+    trajectory = _object(_object(old, "expectations"), "trajectory")
+    return [tool for tool in _list(trajectory, "forbidden_tool_requests") if isinstance(tool, str)]
+
+
+def _object(value: Object, key: str) -> Object:
+    """Return the object under a key, or an empty one if there is something else."""
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _list(value: JsonValue, key: str) -> list[JsonValue]:
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _without_nulls(value: Object) -> Object:
+    """Return a copy without the keys that 2.0 writes as null where it means nothing."""
+    return {key: item for key, item in value.items() if item is not None}
+
+
+def _slug(tag: str) -> str:
+    """Return a tag in the spelling of 3.0."""
+    return _NOT_A_SLUG.sub("-", tag.lower()).strip("-").ljust(3, "-")
+
+
+def _unknown_keys(
+    value: JsonValue, path: str, keys: Mapping[str, tuple[str, ...]]
+) -> Iterator[Problem]:
+    """Yield every key that schema 2.0 does not have, in the objects that it describes."""
+    if isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from _unknown_keys(item, f"{path}[{at}]", keys)
+    if not isinstance(value, dict):
+        return
+    known = keys.get(re.sub(r"\[\d+\]", "", path))
+    if known is None:
+        return
+    for key, item in value.items():
+        below = f"{path}.{key}" if path else key
+        if key in known:
+            yield from _unknown_keys(item, below, keys)
+        else:
+            yield Problem("schema 2.0 has no such key", field=below, hint=_hint(key, known))
+
+
+def _hint(key: str, known: Iterable[str]) -> str:
+    return closest(key, known) or f"its keys: {', '.join(known)}"
+
+
+_ASSERTION: Final = ("kind", "collection", "where", "field", "expected")
+_TRUSTED: Final = "trusted_environment"
+_TRAJECTORY: Final = "expectations.trajectory"
+KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "": (
+            "schema_version",
+            "id",
+            "description",
+            "category",
+            "tags",
+            "stimulus",
+            "runtime",
+            "trusted_environment",
+            "controls",
+            "expectations",
+            "reproducibility",
+        ),
+        "stimulus": ("messages",),
+        "stimulus.messages": ("role", "content", "name"),
+        "runtime": ("available_tools", "dataset_refs", "incident"),
+        "runtime.dataset_refs": ("collection", "version", "content_hash"),
+        _TRUSTED: ("principal", "authorization_policy_refs", "approvals"),
+        f"{_TRUSTED}.principal": ("caller", "authority"),
+        f"{_TRUSTED}.approvals": (
+            "approval_id",
+            "approver",
+            "principal",
+            "tool",
+            "tool_version",
+            "action_digest",
+            "scope",
+            "issued_vt_ms",
+            "expires_vt_ms",
+            "single_use",
+        ),
+        "controls": ("runtime_budgets", "watchdog", "faults", "seed"),
+        "controls.runtime_budgets": ("max_steps", "max_tool_calls", "max_tokens", "wall_clock_ms"),
+        "controls.watchdog": ("extra_actions", "extra_ms"),
+        "controls.faults": (
+            "target_type",
+            "target_name",
+            "trigger",
+            "invocation",
+            "effect",
+            "phase",
+            "parameters",
+        ),
+        "controls.faults.parameters": ("ms",),
+        "expectations": (
+            "trajectory",
+            "invariants",
+            "acceptable_outcomes",
+            "response",
+            "pass_criteria",
+            "acceptable_terminations",
+        ),
+        _TRAJECTORY: (
+            "required_evidence",
+            "allowed_tool_requests",
+            "forbidden_tool_requests",
+            "ordering_constraints",
+            "evidence_requirements",
+        ),
+        f"{_TRAJECTORY}.ordering_constraints": ("before", "after"),
+        f"{_TRAJECTORY}.evidence_requirements": (
+            "name",
+            "source_tool",
+            "result_predicates",
+            "must_precede_tool",
+            "require_success",
+        ),
+        f"{_TRAJECTORY}.evidence_requirements.result_predicates": ("field", "expected"),
+        "expectations.invariants": _ASSERTION,
+        "expectations.acceptable_outcomes": ("all_of",),
+        "expectations.acceptable_outcomes.all_of": _ASSERTION,
+        "expectations.response": ("deterministic",),
+        "expectations.response.deterministic": (
+            "must_reference",
+            "must_be_valid_json",
+            "forbidden_substrings",
+        ),
+        "reproducibility": (
+            "prompt_version",
+            "model_configuration",
+            "tool_version",
+            "dataset_version",
+        ),
+    }
+)
+EFFECTS: Final = frozenset(
+    {
+        "timeout",
+        "slowdown",
+        "error",
+        "rate_limit",
+        "partial",
+        "stale",
+        "malformed_json",
+        "duplicate",
+        "state_store_failure",
+    }
+)
+_REFUSED_EARLY: Final[Mapping[str, tuple[str, str]]] = {
+    "timeout": ("not_dispatched", "timeout"),
+    "slowdown": ("not_dispatched", "slowdown"),
+    "rate_limit": ("not_dispatched", "rate_limit"),
+    "": ("not_dispatched", "error"),
+}
+_LATE: Final[Mapping[str, tuple[str, str]]] = {
+    "slowdown": ("after_dispatch", "slowdown"),
+    "malformed_json": ("after_dispatch", "malformed"),
+}
+# By target and phase: each effect in the words of 3.0; "" stands for every other effect.
+FAULTS: Final[Mapping[tuple[str, str], Mapping[str, tuple[str, str]]]] = MappingProxyType(
+    {
+        ("tool", "before_execution"): _REFUSED_EARLY,
+        ("tool", "during_execution"): {
+            **_LATE,
+            "partial": ("after_dispatch", "partial"),
+            "stale": ("after_dispatch", "stale"),
+            "duplicate": ("after_dispatch", "duplicate_delivery"),
+        },
+        ("tool", "after_commit_before_response"): {
+            "error": ("after_commit", "error"),
+            "": ("after_commit", "timeout"),
+        },
+        ("authorization_service", "before_execution"): {
+            "timeout": ("not_dispatched", "timeout"),
+            "rate_limit": ("not_dispatched", "rate_limit"),
+            "": ("not_dispatched", "error"),
+        },
+        ("model", "before_execution"): {**_REFUSED_EARLY, "slowdown": _LATE["slowdown"]},
+        ("model", "during_execution"): _LATE,
+        ("state_store", "before_execution"): {
+            "timeout": ("not_dispatched", "timeout"),
+            "slowdown": ("not_dispatched", "slowdown"),
+            "": ("not_dispatched", "error"),
+        },
+        ("state_store", "during_execution"): {
+            "stale": ("after_dispatch", "stale"),
+            "timeout": ("before_commit", "timeout"),
+            "error": ("before_commit", "error"),
+            "state_store_failure": ("before_commit", "error"),
+        },
+    }
+)
+STOPS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "loop-exact": "loop_exact",
+        "oscillation": "loop_cycle",
+        "stall": "stall",
+        "amplification": "amplification",
+        "invariant": "invariant_violation",
+        "step-budget": "step_budget",
+        "tool-call-budget": "tool_call_budget",
+        "token-budget": "token_budget",
+        "wallclock-budget": "deadline",
+    }
+)
