@@ -1,9 +1,10 @@
 """Tells a stuck agent from a busy one, from what the agent itself can see of its calls.
 
 Progress is a milestone satisfied for the first time: a mark (milestone, target) that no earlier
-outcome carried. A mark that demands justification counts only once its target stands in what the
-user said, as a whole token in any case of letters; a repeated mark never counts. The user may name
-the target later: then the next outcome that carries the mark counts.
+outcome carried. A mark that demands justification counts only if every value of its target (JSON
+values between bars, or else the text itself) stands in what the user said so far, as a whole token
+in any case of letters; a repeated mark never counts. The user may name the target later: then the
+next outcome that carries the mark counts.
 
 After every finished call these are looked at in this order, and the first that applies is the
 result. (Budgets and the retry policy stand before all of them, in `supervisor`.)
@@ -51,6 +52,7 @@ PERIOD_MAX: Final = 4
 NORMALISED_CHARS_MAX: Final = 16_384
 NORMALISED_BRACKETS_MAX: Final = 64
 
+_DECODER: Final = json.JSONDecoder()
 _Signature = tuple[object, ...]
 
 
@@ -147,8 +149,10 @@ class Progress:
         """Return true unless the mark demands a justification that it does not have."""
         if not mark.justified:
             return True
-        target = mark.target.casefold()
-        return any(names(text, target) for text in self._said)
+        return all(
+            any(names(text, value.casefold()) for text in self._said)
+            for value in values_of(mark.target)
+        )
 
     def _compare(
         self, action: Action, outcome: ToolOutcome, *, progressed: bool, apart: bool
@@ -226,6 +230,22 @@ def action_of(request: ToolRequest) -> Action:
     if isinstance(key, str):
         return Action(request.tool, text, (KEY_ARGUMENT, request.tool, key))
     return Action(request.tool, text, ("", request.tool, text))
+
+
+def values_of(target: str) -> tuple[str, ...]:
+    """Return the texts of the JSON values that a target joins with bars, or the target itself."""
+    values: list[str] = []
+    at = 0
+    while at < len(target):
+        try:
+            value, end = _DECODER.raw_decode(target, at)
+        except ValueError:
+            return (target,)
+        values.append(value if isinstance(value, str) else target[at:end])
+        if end < len(target) and target[end] != "|":
+            return (target,)
+        at = end + 1
+    return tuple(values) or (target,)
 
 
 def names(text: str, target: str) -> bool:

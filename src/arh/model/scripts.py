@@ -33,7 +33,7 @@ class Scripts:
 
     by_id: Mapping[str, Script]
 
-    def find(
+    def get(
         self, config_id: str, *, file: str = "", line: int | None = None, field: str = ""
     ) -> Script:
         """Return the script of that id.
@@ -53,6 +53,10 @@ class Scripts:
                 hint=known,
             )
         return script
+
+    def digest(self, config_id: str) -> str:
+        """Return the digest that identifies the script of that id in a configuration."""
+        return self.get(config_id).source.digest
 
 
 def load_scripts(folder: Path) -> Scripts:
