@@ -33,7 +33,7 @@ _Row: TypeAlias = "dict[str, JsonValue]"
 
 
 def claim(tx: OpenTx, execution: Execution) -> tuple[Refused, str] | None:
-    """Insert the operation, redeem its approval, charge its limits; or return why not, with the cause.
+    """Insert the operation, redeem the approval, charge the limits, or return why not.
 
     After a refusal the transaction must not be committed.
     """
