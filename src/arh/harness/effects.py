@@ -8,7 +8,6 @@ all of them unreadable: half a history proves nothing about what never happened.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -126,28 +125,30 @@ def row_changes(
             yield from _unexplained(name, states.get(name), initial, final)
 
 
-def logical_effects(found: Iterable[Effect], pack: WorkflowPack) -> Counter[tuple[object, ...]]:
-    """Count the effects of each logical operation.
+def logical_effects(found: Iterable[Effect], pack: WorkflowPack) -> tuple[tuple[Effect, ...], ...]:
+    """Return the effects of each logical operation: more than one is a duplicate.
 
     A new record counts for its business key, if its collection has one and its tool may not be
-    repeated; whatever else a commit changes counts once for its operation.
+    repeated; whatever else a commit changes counts once, for its operation.
     """
-    business = {spec.name: spec.business_key for spec in pack.collections if spec.business_key}
+    business = {spec.name: spec.business_key for spec in pack.collections}
     repeatable = {t.manifest.name for t in pack.tools if t.manifest.repeatable}
-    keyed: Counter[tuple[object, ...]] = Counter()
-    commits: dict[tuple[int, str], bool] = {}
+    by_key: dict[object, list[Effect]] = {}
+    others: dict[tuple[str, int], Effect] = {}
+    keyed: set[tuple[str, int]] = set()
     for effect in found:
-        if not effect.business:
-            continue
-        commit = (effect.sequence, effect.operation_id)
-        commits.setdefault(commit, False)
-        fields = business.get(effect.collection)
-        if fields and effect.created and effect.row is not None and effect.tool not in repeatable:
-            commits[commit] = True
-            values = tuple(frozen(effect.row.value.get(field)) for field in fields)
-            keyed[effect.collection, effect.tenant, *values] += 1
-    keyed.update(("", operation) for (_, operation), by_key in commits.items() if not by_key)
-    return keyed
+        commit = (effect.operation_id, effect.sequence)
+        fields = business.get(effect.collection) if effect.tool not in repeatable else None
+        if fields and effect.created and effect.row is not None:
+            values = tuple(frozen(effect.row.value.get(name)) for name in fields)
+            by_key.setdefault((effect.collection, effect.tenant, values), []).append(effect)
+            keyed.add(commit)
+        elif effect.business:
+            others.setdefault(commit, effect)
+    for commit, effect in others.items():
+        if commit not in keyed:
+            by_key.setdefault(commit[0], []).append(effect)
+    return tuple(map(tuple, by_key.values()))
 
 
 def manifests(pack: WorkflowPack) -> dict[str, ToolManifest]:
@@ -212,9 +213,9 @@ def _effect(commit: CommitEvidence, change: Mapping[str, Any]) -> Effect | None:
     except (KeyError, TypeError):
         return None
     row = None
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and digest:
         row = StateRow(tenant, collection, key, after, digest, value)
-    elif value is not None or digest != "":
+    elif value is not None or digest:
         return None
     if not (isinstance(collection, str) and isinstance(tenant, str) and isinstance(key, str)):
         return None
