@@ -43,6 +43,10 @@ class SystemUnderEvaluation(Protocol):
         """Return the gateway bound to an actor's trusted identity."""
         ...
 
+    def projection(self) -> str:
+        """Return the digest of the business state without its volatile fields."""
+        ...
+
     def identity(self) -> Mapping[str, str]:
         """Return the digests that identify the configuration.
 

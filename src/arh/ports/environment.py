@@ -37,7 +37,7 @@ class Recorder(Protocol):
 class Checkpoint(Protocol):
     """A point inside a port where the baton may change hands."""
 
-    def __call__(self, point: str) -> None:
+    def __call__(self, point: str, /) -> None:
         """Return when the calling actor may go on."""
         ...
 
@@ -45,9 +45,25 @@ class Checkpoint(Protocol):
 class Environment(Protocol):
     """What a run's composer gets: every dependency passes through `wrap_*` exactly once."""
 
-    clock: SteeredClock
-    ids: Ids
-    telemetry: Telemetry
+    @property
+    def clock(self) -> SteeredClock:
+        """The run's own clock."""
+        ...
+
+    @property
+    def ids(self) -> Ids:
+        """The run's own identifiers."""
+        ...
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """Where the system under evaluation reports its spans."""
+        ...
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Where the baton may change hands."""
+        ...
 
     def wrap_model(self, model: Model, actor: str) -> Model:
         """Return the model behind its fault proxy."""

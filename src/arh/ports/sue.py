@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from arh.canonical import JsonValue
 from arh.records.authorization import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -18,6 +17,26 @@ from arh.records.messages import Message, ToolRequest
 from arh.records.outcomes import ToolOutcome
 from arh.records.state import CommitEntry, CommitResult, Operation, Record
 from arh.records.tasks import AgentReport, Note, Task
+from arh.records.transactions import CallContext, Tx
+
+__all__ = [
+    "Agent",
+    "ApprovalService",
+    "CallContext",
+    "Clock",
+    "DecisionPoint",
+    "Gateway",
+    "GrantVerifier",
+    "Ids",
+    "Model",
+    "OpenTx",
+    "Session",
+    "StateReader",
+    "Store",
+    "Telemetry",
+    "ToolClient",
+    "Tx",
+]
 
 
 class Clock(Protocol):
@@ -132,31 +151,6 @@ class ToolClient(Protocol):
         ...
 
 
-class Tx(Protocol):
-    """One transaction of one operation, seeing its tenant's records and the shared ones."""
-
-    def get(self, collection: str, key: str) -> Record | None:
-        """Return the record, or `None`."""
-        ...
-
-    def find(self, collection: str, where: Mapping[str, JsonValue]) -> tuple[Record, ...]:
-        """Return the records whose fields equal `where`, in key order."""
-        ...
-
-    def put(
-        self, collection: str, key: str, value: JsonValue, *, expect_revision: int | None = None
-    ) -> None:
-        """Write the record at commit.
-
-        With `expect_revision`, only if it still has that revision.
-        """
-        ...
-
-    def remove(self, collection: str, key: str) -> None:
-        """Remove the record at commit."""
-        ...
-
-
 class OpenTx(Tx, Protocol):
     """A transaction that its owner commits; handlers only get the `Tx` of it."""
 
@@ -217,33 +211,6 @@ class Store(Protocol):
 
     def reader(self) -> StateReader:
         """Return a reader of the committed state, always current."""
-        ...
-
-
-class CallContext(Protocol):
-    """What a handler may know of its call."""
-
-    @property
-    def subject(self) -> str:
-        """The authenticated caller."""
-        ...
-
-    @property
-    def tenant(self) -> str:
-        """The tenant that bounds the call."""
-        ...
-
-    @property
-    def key(self) -> str:
-        """The operation's idempotency key, which a remote is sent."""
-        ...
-
-    def now_ms(self) -> int:
-        """Return the run's time."""
-        ...
-
-    def new_id(self, prefix: str) -> str:
-        """Return a fresh identifier `<prefix>-0001`."""
         ...
 
 

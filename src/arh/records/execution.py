@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from arh.canonical import Json, JsonValue
 from arh.records.authorization import Charge, Grant, Resource
 from arh.records.outcomes import CommitBelief
 from arh.records.state import Operation
 from arh.records.tools import Refused, ToolManifest
+from arh.records.transactions import CallContext, Tx
 
-if TYPE_CHECKING:
-    from arh.canonical import Json, JsonValue
-    from arh.ports.sue import CallContext, Tx
-
-Handler = Callable[["dict[str, JsonValue]", "Tx", "CallContext"], "JsonValue | Refused"]
+Handler = Callable[[dict[str, JsonValue], Tx, CallContext], "JsonValue | Refused"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ the same transactions as business records and are hidden from tool handlers.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
-from arh.canonical import Json
+from arh.canonical import Json, line
 
 SHARED_TENANT = "*"
 
@@ -107,3 +108,9 @@ class Unknown:
 
 
 CommitResult = Receipt | Conflict | Failed | Unknown
+
+
+def record_digest(record: Record) -> str:
+    """Return the SHA-256 over a record's identity, revision and canonical value, in hex."""
+    identity = line([record.tenant, record.collection, record.key, record.revision])
+    return hashlib.sha256(identity + record.value.data).hexdigest()

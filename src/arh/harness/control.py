@@ -1,0 +1,85 @@
+"""The control of one run: whether it may go on, who has control right now, and the port watchdog.
+
+A stop is final: once a run is stopped, every port of it raises `RunStopped`, whatever the agent
+caught. The port watchdog is deterministic (virtual time and counts) and strictly later than the
+budgets that the system under evaluation enforces on itself: if it fires, the system did not stop
+itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from arh.errors import RunStopped
+from arh.ports.sue import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class WatchdogLimits:
+    """When the harness itself stops a run.
+
+    Model calls, tool calls, milliseconds, for all actors.
+    """
+
+    model_calls_max: int
+    tool_calls_max: int
+    deadline_ms: int
+
+
+class Control:
+    """Latches the first stop and counts what passes the ports."""
+
+    def __init__(self, clock: Clock, limits: WatchdogLimits) -> None:
+        """Start with nothing counted and nothing stopped."""
+        self.stopped: RunStopped | None = None
+        self.stopped_by = ""
+        self.problems: list[str] = []
+        self.in_port = ""
+        self._clock = clock
+        self._limits = limits
+        self._counts = {"model": 0, "tool": 0}
+
+    def enter(self, port: str) -> None:
+        """Let an agent into a port, unless the run is stopped or the watchdog stops it now."""
+        self._raise_if_stopped()
+        self._count(port)
+        self.in_port = port
+
+    def leave(self) -> None:
+        """Hand control back to the agent, unless the run was stopped meanwhile."""
+        self.in_port = ""
+        self._raise_if_stopped()
+
+    def stop(self, termination: str, detail: str, *, by: str) -> RunStopped:
+        """Stop the run for good; the first stop counts. Return what to raise."""
+        if self.stopped is None:
+            self.stopped = RunStopped(termination, detail)
+            self.stopped_by = by
+        return self.stopped
+
+    def problem(self, text: str) -> None:
+        """Note a failure that is not the agent's: the run can no longer pass."""
+        self.problems.append(text)
+
+    def time_left(self, wanted_ms: int, *, hard: bool = False) -> int:
+        """Return how long a port may take: what was wanted, cut at the watchdog's deadline.
+
+        With `hard`, one millisecond more is allowed, so that waiting past the deadline is noticed.
+        """
+        left = max(0, self._limits.deadline_ms - self._clock.now_ms())
+        return max(0, min(int(wanted_ms), left + (1 if hard else 0)))
+
+    def _raise_if_stopped(self) -> None:
+        if self.stopped is not None:
+            raise RunStopped(self.stopped.termination, self.stopped.detail)
+
+    def _count(self, port: str) -> None:
+        limits = self._limits
+        if port in self._counts:
+            self._counts[port] += 1
+        if self._counts["model"] > limits.model_calls_max:
+            raise self.stop("watchdog", "model calls beyond every budget", by="watchdog")
+        if self._counts["tool"] > limits.tool_calls_max:
+            raise self.stop("watchdog", "tool calls beyond every budget", by="watchdog")
+        if self._clock.now_ms() > limits.deadline_ms:
+            raise self.stop("watchdog", "time beyond the deadline", by="watchdog")

@@ -1,0 +1,306 @@
+"""Evidence on disk: parts of chained lines, initial states once by digest, the manifest last.
+
+evidence/part-0000.jsonl runs, contiguous and in plan order; a new part every 64 MiB
+evidence/states/<digest>.json evidence/scenarios.jsonl the scenarios as judged, by place
+evidence/manifest.json written last: a folder without it is unfinished
+
+A chain shows that lines were altered, inserted, dropped or reordered. It cannot show that somebody
+who can write the folder rewrote all of it: keep the manifest's digest elsewhere if that matters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from arh.canonical import Refused, digest, encode, line, parse
+from arh.errors import AuthoringError
+from arh.harness.recorder import chained, genesis, unchained
+from arh.harness.runner import RunOutput
+from arh.harness.states import state_from
+from arh.records.control.evidence import StateView
+from arh.records.control.plan import Located, RunPlan
+
+SCHEMA_VERSION = "1.0"
+PART_BYTES_MAX = 64 * 1024 * 1024
+LINE_BYTES_MAX = 64 * 1024 * 1024
+PART_NAME = re.compile(r"part-[0-9]{4}\.jsonl")
+HEX = re.compile(r"[0-9a-f]{64}")
+MANIFEST = "manifest.json"
+SCENARIOS = "scenarios.jsonl"
+
+Data = dict[str, Any]
+
+
+class EvidenceWriter:
+    """The one writer of an evidence folder."""
+
+    def __init__(
+        self, folder: Path, plan: RunPlan, *, part_bytes_max: int = PART_BYTES_MAX
+    ) -> None:
+        """Start an unfinished folder: what was there is removed first."""
+        self._folder, self._plan, self._part_bytes_max = folder, plan, part_bytes_max
+        _clear(folder)
+        (folder / "states").mkdir(parents=True)
+        self._runs: list[Data] = []
+        self._parts: list[_Part] = []
+        self._states: dict[str, str] = {}
+        self._scenarios = _write_scenarios(folder, plan)
+
+    def add(self, output: RunOutput) -> None:
+        """Write one run's lines, and its initial state if it is a new one."""
+        part = self._part()
+        entry = {"run": output.run_id, "part": part.name, "line": part.lines + 1}
+        part.write(output.lines)
+        self._runs.append({**entry, "lines": len(output.lines), "root": output.root})
+        if output.initial_digest not in self._states:
+            path = self._folder / "states" / f"{output.initial_digest}.json"
+            path.write_bytes(output.initial)
+            self._states[output.initial_digest] = hashlib.sha256(output.initial).hexdigest()
+
+    def close(self, about: Mapping[str, object]) -> str:
+        """Finish the folder with its manifest and return the manifest's digest."""
+        for part in self._parts:
+            part.close()
+        manifest = {
+            "schema_version": SCHEMA_VERSION,
+            **about,
+            "plan": self._plan.digest,
+            "seed": self._plan.seed,
+            "planned": len(self._plan.runs),
+            "runs": self._runs,
+            "parts": [part.about() for part in self._parts],
+            "states": self._states,
+            "scenarios": self._scenarios,
+        }
+        replace_file(self._folder / MANIFEST, encode(manifest) + b"\n")
+        return digest(manifest)
+
+    def _part(self) -> _Part:
+        if not self._parts or self._parts[-1].bytes >= self._part_bytes_max:
+            if self._parts:
+                self._parts[-1].close()
+            name = f"part-{len(self._parts):04d}.jsonl"
+            self._parts.append(_Part(name, (self._folder / name).open("xb")))
+        return self._parts[-1]
+
+
+class _Part:
+    """One part file, hashed while it is written."""
+
+    def __init__(self, name: str, file: BinaryIO) -> None:
+        self.name, self.bytes, self.lines = name, 0, 0
+        self._file, self._hash = file, hashlib.sha256()
+
+    def write(self, lines: tuple[bytes, ...]) -> None:
+        block = b"\n".join(lines) + b"\n"
+        self._file.write(block)
+        self._hash.update(block)
+        self.bytes += len(block)
+        self.lines += len(lines)
+
+    def close(self) -> None:
+        if not self._file.closed:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+
+    def about(self) -> Data:
+        return {"name": self.name, "bytes": self.bytes, "sha256": self._hash.hexdigest()}
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace a file as a whole: a reader sees the old content or the new, never a part."""
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.write_bytes(content)
+    fresh.replace(path)
+
+
+def _clear(folder: Path) -> None:
+    """Remove an earlier evidence folder, and nothing that is not evidence."""
+    for path in (*folder.glob("part-*.jsonl"), *folder.glob("states/*.json")):
+        path.unlink()
+    for name in (MANIFEST, SCENARIOS):
+        (folder / name).unlink(missing_ok=True)
+    if (folder / "states").is_dir():
+        (folder / "states").rmdir()
+
+
+def _write_scenarios(folder: Path, plan: RunPlan) -> str:
+    block = b"".join(_scenario_line(run.located) + b"\n" for run in plan.runs)
+    (folder / SCENARIOS).write_bytes(block)
+    return hashlib.sha256(block).hexdigest()
+
+
+def _scenario_line(located: Located) -> bytes:
+    value = located.scenario.model_dump(mode="json", exclude_unset=True)
+    return line({"path": located.path, "line": located.line, "scenario": value})
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """One run as it lies on disk; `entry` is the manifest's row for it."""
+
+    run_id: str
+    entry: Data
+    lines: tuple[bytes, ...]
+    initial: StateView | None
+
+
+class EvidenceFolder:
+    """A finished evidence folder, read back."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read the manifest; a folder without one, or of a newer major, is refused."""
+        self.folder = folder
+        self.manifest = _manifest(folder)
+        self._views: dict[str, StateView | None] = {}
+
+    def runs(self) -> Iterator[StoredRun]:
+        """Yield every run in order; lines that are missing are simply not there."""
+        lines = self._lines()
+        for entry in self.manifest["runs"]:
+            taken = tuple(next(lines, b"") for _ in range(int(entry["lines"])))
+            yield StoredRun(str(entry["run"]), entry, taken, self._initial(taken))
+
+    def scenario_lines(self) -> Iterator[Data]:
+        """Yield `path`, `line` and `scenario` of every planned run, in order."""
+        for written in (self.folder / SCENARIOS).read_bytes().splitlines():
+            yield _object(parse(written))
+
+    def _lines(self) -> Iterator[bytes]:
+        for part in self.manifest["parts"]:
+            with (self.folder / _part_name(part["name"])).open("rb") as file:
+                for written in file:
+                    yield written.rstrip(b"\n")
+
+    def _initial(self, lines: tuple[bytes, ...]) -> StateView | None:
+        name = _seeded(lines)
+        if name not in self._views:
+            self._views[name] = self._read_state(name)
+        return self._views[name]
+
+    def _read_state(self, name: str) -> StateView | None:
+        path = self.folder / "states" / f"{name}.json"
+        if not HEX.fullmatch(name) or not path.is_file():
+            return None
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != self.manifest["states"].get(name):
+            return None
+        return state_from(_object(parse(content, size_max=LINE_BYTES_MAX)))
+
+
+def _seeded(lines: tuple[bytes, ...]) -> str:
+    for written in lines[:4]:
+        if b'"kind":"state_seeded"' in written:
+            return str(_object(parse(written)).get("digest", ""))
+    return ""
+
+
+def _manifest(folder: Path) -> Data:
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise AuthoringError.of(
+            "no manifest",
+            expected="a finished evidence folder",
+            file=str(path),
+            hint="run the gate",
+        )
+    try:
+        manifest = _object(parse(path.read_bytes(), size_max=LINE_BYTES_MAX))
+        version = str(manifest["schema_version"])
+        _ = manifest["runs"], manifest["parts"], manifest["states"], manifest["plan"]
+    except (Refused, KeyError, TypeError) as refusal:
+        raise AuthoringError.of(f"unreadable: {refusal}", file=str(path)) from None
+    if version.split(".", 1)[0] != SCHEMA_VERSION.split(".", 1)[0]:
+        raise AuthoringError.of(
+            f"evidence schema {version}", expected=SCHEMA_VERSION, file=str(path)
+        )
+    return manifest
+
+
+def _part_name(name: str) -> str:
+    if not PART_NAME.fullmatch(name):
+        raise AuthoringError.of(name, expected="a part's name", file=MANIFEST, field="parts.name")
+    return name
+
+
+def _object(value: object) -> Data:
+    if not isinstance(value, dict):
+        raise TypeError(type(value).__name__)
+    return value
+
+
+def verify(folder: Path) -> tuple[str, ...]:
+    """Return what is wrong with an evidence folder, the first bad entry of each run named.
+
+    Else ().
+    """
+    evidence = EvidenceFolder(folder)
+    manifest = evidence.manifest
+    return (
+        *_bad_parts(folder, manifest),
+        *_bad_states(folder, manifest),
+        *_bad_scenarios(folder, manifest),
+        *(problem for run in evidence.runs() if (problem := _bad_run(run, manifest))),
+        *_missing_runs(manifest),
+    )
+
+
+def _bad_parts(folder: Path, manifest: Data) -> Iterator[str]:
+    for part in manifest["parts"]:
+        path = folder / _part_name(part["name"])
+        if not path.is_file():
+            yield f"{path.name}: missing"
+            continue
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != part["sha256"]:
+                yield f"{path.name}: the bytes differ from the manifest's digest"
+    known = {part["name"] for part in manifest["parts"]}
+    for path in sorted(folder.glob("part-*.jsonl")):
+        if path.name not in known:
+            yield f"{path.name}: not in the manifest"
+
+
+def _bad_states(folder: Path, manifest: Data) -> Iterator[str]:
+    for name, expected in sorted(manifest["states"].items()):
+        path = folder / "states" / f"{name}.json"
+        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        if not HEX.fullmatch(name) or found != expected:
+            yield f"states/{name[:64]}.json: missing or altered"
+
+
+def _bad_scenarios(folder: Path, manifest: Data) -> Iterator[str]:
+    path = folder / SCENARIOS
+    found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    if found != manifest.get("scenarios"):
+        yield f"{SCENARIOS}: missing or altered"
+
+
+def _missing_runs(manifest: Data) -> Iterator[str]:
+    written, planned = len(manifest["runs"]), manifest.get("planned")
+    if written != planned:
+        yield f"{MANIFEST}: {planned} runs planned, {written} written"
+    identities = [entry["run"] for entry in manifest["runs"]]
+    if len(set(identities)) != len(identities):
+        yield f"{MANIFEST}: a run is listed twice"
+
+
+def _bad_run(run: StoredRun, manifest: Data) -> str:
+    """Return the first bad line of a run, or nothing."""
+    entry = run.entry
+    value = genesis(run.run_id, str(manifest["plan"]))
+    for number, written in enumerate(run.lines, 1):
+        body, claimed = unchained(written)
+        value = chained(value, body)
+        if value != claimed:
+            where = f"{entry['part']}:{int(entry['line']) + number - 1}"
+            return f"{where}: run {run.run_id}: entry {number} does not follow from the one before"
+    if value != entry["root"]:
+        return f"{entry['part']}: run {run.run_id}: the last entry is not the one in the manifest"
+    return ""

@@ -1,0 +1,202 @@
+"""Judges one run: every evaluator over the evidence, then one verdict with its reasons.
+
+Step 8 of a scenario's path. A criterion is met by `pass` alone; an evaluator that fails counts
+whether or not the scenario names it. Findings that a scenario expects are excused at every level,
+and missed when they are absent. What is ours (an evaluator that raises, evidence that cannot be
+read, a fixture that does not fit) is never the agent's failure and never a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from arh.foreign import ForeignFailure, call
+from arh.harness.narrative import claim_lines, path_line
+from arh.ports.control import Evaluator
+from arh.records.control.evidence import Evidence
+from arh.records.control.plan import Located
+from arh.records.control.scenario import Scenario
+from arh.records.control.verdict import (
+    LEVELS,
+    EvaluationResult,
+    Finding,
+    Level,
+    ScenarioVerdict,
+    Status,
+)
+from arh.records.packs import WorkflowPack
+
+OURS = frozenset({"fixture_mismatch", "harness_error"})
+WORST_FIRST: tuple[Status, ...] = ("fail", "error", "indeterminate", "not_exercised", "pass")
+UNREAD = "evidence.unreadable"
+CONFLICT = "evidence.conflict"
+GAP = "evidence.gap"
+
+
+def judge(
+    located: Located, evidence: Evidence, evaluators: Sequence[Evaluator], pack: WorkflowPack
+) -> ScenarioVerdict:
+    """Return the verdict on one run; never raises for what an evaluator or the evidence does."""
+    scenario = located.scenario
+    raw = (_sources(evidence), *(_evaluated(e, evidence, scenario, pack) for e in evaluators))
+    expected = frozenset(f.rule for f in scenario.expectations.expected_findings)
+    seen = frozenset(f.rule for result in raw for f in result.findings)
+    excusing = frozenset() if scenario.role == "negative_control" else expected
+    results = tuple(_excused(result, excusing) for result in raw)
+    missing = tuple(sorted(expected - seen))
+    status, reasons = _status(scenario, evidence, results, missing)
+    return ScenarioVerdict(
+        scenario_id=scenario.id,
+        run_id=evidence.run_id,
+        role=scenario.role,
+        category=scenario.category.value,
+        risk_class=scenario.risk_class,
+        status=status,
+        levels=_levels(results),
+        results=results,
+        reasons=reasons,
+        excused=tuple(sorted(expected & seen)),
+        missing=missing,
+        termination=evidence.termination,
+        facts=tuple(fact for result in results for fact in result.facts),
+        path=path_line(evidence),
+        claims=claim_lines(evidence, pack),
+        replay=f"arh run {located.location}",
+        location=located.location,
+    )
+
+
+def broken(located: Located, run_id: str, reason: str) -> ScenarioVerdict:
+    """Return the verdict on a run that our own failure kept from having any evidence."""
+    scenario = located.scenario
+    return ScenarioVerdict(
+        scenario_id=scenario.id,
+        run_id=run_id,
+        role=scenario.role,
+        category=scenario.category.value,
+        risk_class=scenario.risk_class,
+        status="error",
+        levels=(),
+        results=(),
+        reasons=(reason,),
+        termination="harness_error",
+        replay=f"arh run {located.location}",
+        location=located.location,
+    )
+
+
+def _evaluated(
+    evaluator: Evaluator, evidence: Evidence, scenario: Scenario, pack: WorkflowPack
+) -> EvaluationResult:
+    """Return the evaluator's result, or an `error` where it raised or spoke for another one."""
+    result: object = call("evaluator", lambda: evaluator.evaluate(evidence, scenario, pack))
+    if isinstance(result, ForeignFailure):
+        return _error(evaluator, f"the evaluator failed: {result.type_name}")
+    if not isinstance(result, EvaluationResult) or result.evaluator != evaluator.id:
+        return _error(evaluator, "the evaluator answered for another one")
+    return result
+
+
+def _error(evaluator: Evaluator, summary: str) -> EvaluationResult:
+    return EvaluationResult(evaluator.id, evaluator.version, "error", summary)
+
+
+def _sources(evidence: Evidence) -> EvaluationResult:
+    """Return what the sources of the evidence say of each other, as a result of its own."""
+    findings = [Finding(UNREAD, "system", "indeterminate", p) for p in evidence.problems]
+    for one in evidence.discrepancies:
+        rule, severity = (CONFLICT, "fail") if one.kind == "conflict" else (GAP, "indeterminate")
+        found = Finding(rule, "system", severity, one.message, events=one.events)  # type: ignore[arg-type]
+        findings.append(found)
+    severities = {finding.severity for finding in findings}
+    status: Status = "pass"
+    if severities:
+        status = "fail" if "fail" in severities else "indeterminate"
+    summary = f"{len(findings)} disagreements between the sources of evidence"
+    return EvaluationResult("evidence", "1", status, summary, tuple(findings), checks=4)
+
+
+def _excused(result: EvaluationResult, expected: frozenset[str]) -> EvaluationResult:
+    """Return the result without its expected findings; one that failed for nothing else passes."""
+    left = tuple(f for f in result.findings if f.rule not in expected)
+    if len(left) == len(result.findings) or result.status == "error":
+        return result
+    severities = {finding.severity for finding in left}
+    status: Status = "pass"
+    if severities & {"fail", "indeterminate"}:
+        status = "fail" if "fail" in severities else "indeterminate"
+    return replace(result, findings=left, status=status)
+
+
+def _status(
+    scenario: Scenario,
+    evidence: Evidence,
+    results: Sequence[EvaluationResult],
+    missing: Sequence[str],
+) -> tuple[Status, tuple[str, ...]]:
+    found = [
+        *_own_trouble(evidence),
+        *_failures(results),
+        *_criteria(scenario, results),
+        *(("fail", f"expected finding `{rule}` is absent") for rule in missing),
+    ]
+    statuses = {status for status, _ in found}
+    worst: Status = next((s for s in WORST_FIRST if s in statuses), "pass")
+    status: Status = "indeterminate" if worst == "not_exercised" else worst
+    reasons = sorted(found, key=lambda pair: WORST_FIRST.index(pair[0]))
+    return status, tuple(dict.fromkeys(text for _, text in reasons))
+
+
+def _own_trouble(evidence: Evidence) -> Iterable[tuple[Status, str]]:
+    if evidence.termination in OURS:
+        yield "error", f"{evidence.termination}: {evidence.stop_detail}"
+    if evidence.termination == "hung" and evidence.problems:
+        yield "error", "the run hung inside the harness"
+
+
+def _failures(results: Iterable[EvaluationResult]) -> Iterable[tuple[Status, str]]:
+    for result in results:
+        if result.status in {"fail", "error", "indeterminate"}:
+            first = next((f.message for f in result.findings if f.severity != "warning"), "")
+            yield result.status, f"{result.evaluator}: {first or result.summary}"
+
+
+def _criteria(
+    scenario: Scenario, results: Sequence[EvaluationResult]
+) -> Iterable[tuple[Status, str]]:
+    by_id = {result.evaluator: result for result in results}
+    for name in scenario.expectations.pass_criteria:
+        result = by_id.get(name)
+        if result is None:
+            yield "error", f"criterion `{name}`: no such evaluator ran"
+        elif result.status in {"not_exercised", "not_applicable"}:
+            yield "indeterminate", f"criterion `{name}`: {result.status}"
+
+
+def _levels(results: Sequence[EvaluationResult]) -> tuple[tuple[Level, Status], ...]:
+    """Return each level's own status; levels are never averaged and never excuse one another."""
+    return tuple((level, _level(level, results)) for level in LEVELS)
+
+
+def _level(level: Level, results: Sequence[EvaluationResult]) -> Status:
+    findings = [f for r in results for f in r.findings if f.level == level]
+    severities = {finding.severity for finding in findings}
+    if "fail" in severities:
+        return "fail"
+    if "indeterminate" in severities:
+        return "indeterminate"
+    spoke = any(r.status == "pass" for r in results if level in SPEAKS.get(r.evaluator, ()))
+    return "pass" if spoke else "not_applicable"
+
+
+SPEAKS: dict[str, tuple[Level, ...]] = {
+    "evidence": ("system",),
+    "outcome": ("workflow",),
+    "trajectory": ("step", "action"),
+    "guardrails": ("action",),
+    "response": ("response",),
+    "grounding": ("response",),
+    "fault_handling": ("system", "workflow"),
+    "non_progress": ("step",),
+}

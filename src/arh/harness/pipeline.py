@@ -1,0 +1,82 @@
+"""The path of a suite on one screen: execute, persist, judge, keep the verdict, drop the evidence.
+
+Steps 3 to 8, run after run in plan order. `judge_folder` redoes step 7 and 8 from disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from arh.foreign import ForeignFailure, call
+from arh.harness.composition import compose
+from arh.harness.datasets import DatasetCatalogue
+from arh.harness.evidence import build_evidence
+from arh.harness.evidence_store import EvidenceFolder, EvidenceWriter
+from arh.harness.judge import broken, judge
+from arh.harness.runner import Bench, RunOutput, execute
+from arh.harness.setup import to_fault_plans
+from arh.ports.control import Evaluator
+from arh.records.control.plan import Located, PlannedRun, RunPlan
+from arh.records.control.verdict import ScenarioVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What a suite is run with."""
+
+    bench: Bench
+    catalogue: DatasetCatalogue
+    evaluators: Sequence[Evaluator]
+
+
+def run_suite(
+    plan: RunPlan,
+    pipeline: Pipeline,
+    writer: EvidenceWriter,
+    *,
+    told: Callable[[ScenarioVerdict], None] = lambda _verdict: None,
+) -> tuple[ScenarioVerdict, ...]:
+    """Run every planned run and return the verdicts; `told` hears each as soon as it is known."""
+    verdicts = []
+    for run in plan.runs:
+        verdict = _one(run, pipeline, writer)
+        told(verdict)
+        verdicts.append(verdict)
+    return tuple(verdicts)
+
+
+def run_one(run: PlannedRun, pipeline: Pipeline) -> tuple[RunOutput, ScenarioVerdict] | str:
+    """Execute and judge one run; return the failure's name where it was ours."""
+    done = call("runner", lambda: _executed(run, pipeline))
+    if isinstance(done, ForeignFailure):
+        return f"the harness failed: {done.type_name}"
+    return done, judge(run.located, done.evidence, pipeline.evaluators, pipeline.bench.pack)
+
+
+def _one(run: PlannedRun, pipeline: Pipeline, writer: EvidenceWriter) -> ScenarioVerdict:
+    done = run_one(run, pipeline)
+    if isinstance(done, str):
+        return broken(run.located, run.run_id, done)
+    output, verdict = done
+    writer.add(output)
+    return verdict
+
+
+def _executed(run: PlannedRun, pipeline: Pipeline) -> RunOutput:
+    composition = compose(run, pipeline.bench.pack, pipeline.catalogue)
+    return execute(composition, pipeline.bench)
+
+
+def judge_folder(
+    folder: EvidenceFolder,
+    scenarios: Mapping[str, Located],
+    evaluators: Sequence[Evaluator],
+    bench: Bench,
+) -> Iterator[ScenarioVerdict]:
+    """Judge every run of a folder anew; `scenarios` are the judged ones by run id."""
+    for stored in folder.runs():
+        located = scenarios[stored.run_id]
+        faults = to_fault_plans(located.scenario)
+        evidence = build_evidence(stored.run_id, stored.lines, stored.initial, faults=faults)
+        yield judge(located, evidence, evaluators, bench.pack)

@@ -1,0 +1,208 @@
+"""Turns single events into typed records, one function a kind.
+
+A field that is missing or of the wrong type raises `KeyError`, `TypeError` or `ValueError`; the
+caller turns that into a problem of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from arh.records.control.evidence import (
+    ApprovalEvidence,
+    CallEvidence,
+    CommitEvidence,
+    DecisionEvidence,
+    Event,
+    ExchangeEvidence,
+    FinishEvidence,
+    InvariantEvidence,
+    NoteEvidence,
+    TurnEvidence,
+)
+
+Data = Mapping[str, Any]
+Pending = tuple[int, CallEvidence]
+
+
+def read_call(event: Event) -> CallEvidence:
+    """Read an attempt of the gateway's log; its place and its commit entry are filled in later."""
+    d = event.data
+    return CallEvidence(
+        event_id=event.id,
+        seq=event.seq,
+        index=-1,
+        actor=event.actor,
+        call_id=d["call_id"],
+        requested_id=d["requested_id"],
+        tool=d["tool"],
+        version=d["version"],
+        arguments=d["arguments"],
+        arguments_text=d["arguments_text"],
+        argument_digest=d["argument_digest"],
+        key=d["key"],
+        key_source=d["key_source"],
+        operation_id=d["operation_id"],
+        requested_ms=d["requested_ms"],
+        returned_ms=d["returned_ms"],
+        decision=_decision(d["decision"]),
+        approval=_approval(d["approval"]),
+        lookup=d["lookup"],
+        entered=d["entered"],
+        status=d["status"],
+        reason=d["reason"],
+        cause=d["cause"],
+        commit_belief=d["commit_belief"],
+        delivery=d["delivery"],
+        result=d["result"],
+        reads=tuple((c, k, r) for c, k, r in d["reads"]),
+        marks=tuple((m, t, j) for m, t, j in d["marks"]),
+        stages=tuple((s, r) for s, r in d["stages"]),
+    )
+
+
+def read_budget_refusal(event: Event) -> CallEvidence | None:
+    """Read a call that the agent's own supervisor kept from the gateway.
+
+    An attempt all the same.
+    """
+    request = event.data.get("request")
+    if request is None:
+        return None
+    call_id, tool, text = request
+    return CallEvidence(
+        event_id=event.id,
+        seq=event.seq,
+        index=-1,
+        actor=event.actor,
+        call_id=f"refused-{event.seq:04d}",
+        requested_id=call_id,
+        tool=tool,
+        version="",
+        arguments=None,
+        arguments_text=text,
+        argument_digest="",
+        key="",
+        key_source="",
+        operation_id="",
+        requested_ms=event.at_ms,
+        returned_ms=event.at_ms,
+        decision=None,
+        approval=None,
+        lookup="",
+        entered=False,
+        status="rejected",
+        reason="budget_refused",
+        cause=event.data["budget"],
+        commit_belief="not_started",
+        delivery="delivered",
+        result=None,
+        reads=(),
+        marks=(),
+        stages=(),
+        refused_by_budget=True,
+    )
+
+
+def _decision(data: Data | None) -> DecisionEvidence | None:
+    if data is None:
+        return None
+    return DecisionEvidence(
+        status=data["status"],
+        reason=data["reason"],
+        decision_id=data["decision_id"],
+        policy=data["policy"],
+        policy_digest=data["policy_digest"],
+        rule=data["rule"],
+        cause=data["cause"],
+        resources=tuple(data["resources"]),
+    )
+
+
+def _approval(data: Data | None) -> ApprovalEvidence | None:
+    if data is None:
+        return None
+    return ApprovalEvidence(data["result"], data["reason"], data["approval_id"], data["approver"])
+
+
+def read_commit(event: Event) -> CommitEvidence:
+    """Read a commit entry of the store."""
+    d = event.data
+    return CommitEvidence(
+        event_id=event.id,
+        seq=event.seq,
+        sequence=d["sequence"],
+        at_ms=event.at_ms,
+        operation_id=d["operation_id"],
+        key=d["key"],
+        tool=d["tool"],
+        version=d["version"],
+        argument_digest=d["argument_digest"],
+        subject=d["subject"],
+        actor=d["acting"],
+        tenant=d["tenant"],
+        call_id=d["call_id"],
+        decision_id=d["decision_id"],
+        approval_id=d["approval_id"],
+        changes=tuple(d["changes"]),
+        state_before=d["state_before"],
+        state_after=d["state_after"],
+    )
+
+
+def read_exchange(asked: Event, answered: Event) -> ExchangeEvidence:
+    """Read a question to the model with its answer."""
+    q, a = asked.data, answered.data
+    return ExchangeEvidence(
+        event_id=answered.id,
+        seq=answered.seq,
+        actor=answered.actor,
+        asked_ms=asked.at_ms,
+        answered_ms=answered.at_ms,
+        message_count=q["message_count"],
+        new_messages=tuple(q["new_messages"]),
+        decision=a["decision"],
+        requests=tuple((i, t, x) for i, t, x in a.get("requests", [])),
+        text=str(a.get("text", "")),
+        input_tokens=a["input_tokens"],
+        output_tokens=a["output_tokens"],
+        cached_tokens=a["cached_tokens"],
+        latency_ms=a["latency_ms"],
+        model=a["model"],
+    )
+
+
+def read_turn(event: Event) -> TurnEvidence:
+    """Read something that was said in the user's name."""
+    text, generated = event.data["text"], event.data.get("generated", False)
+    spoken = event.data["role"] == "user"
+    return TurnEvidence(event.id, event.seq, event.actor, text, generated or not spoken)
+
+
+def read_note(event: Event) -> NoteEvidence:
+    """Read what an agent's own supervisor put on record."""
+    return NoteEvidence(event.id, event.seq, event.actor, event.kind, event.data)
+
+
+def read_finish(event: Event) -> FinishEvidence:
+    """Read how an agent says that it ended."""
+    d = event.data
+    return FinishEvidence(
+        event_id=event.id,
+        seq=event.seq,
+        actor=event.actor,
+        task=d["task"],
+        termination=d["termination"],
+        answer=d["answer"],
+        structured=d["structured"],
+        detail=d["detail"],
+    )
+
+
+def read_invariants(event: Event) -> tuple[InvariantEvidence, ...]:
+    """Read one check of all invariants of the run."""
+    return tuple(
+        InvariantEvidence(event.id, event.seq, name, holds, found, event.data["after"])
+        for name, holds, found in event.data["results"]
+    )

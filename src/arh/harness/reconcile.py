@@ -1,0 +1,102 @@
+"""Compares the sources of one run by operation id.
+
+The runner, the gateway's log, the store, the end.
+
+A gap means that one source is silent about what another one saw; a conflict means that two sources
+say different things. Neither is repaired: belief and truth may differ, and that they do is
+evidence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from arh.records.control.evidence import (
+    CallEvidence,
+    CommitEvidence,
+    Discrepancy,
+    StateView,
+)
+
+Data = Mapping[str, Any]
+BELIEVED_COMMITTED = frozenset({"committed", "replayed"})
+BELIEVED_UNCHANGED = frozenset({"not_started", "not_committed"})
+
+
+def reconcile(
+    calls: Sequence[CallEvidence],
+    commits: Sequence[CommitEvidence],
+    end: Data,
+    initial: StateView | None,
+) -> tuple[Discrepancy, ...]:
+    """Return every disagreement between the sources of a run, in a fixed order."""
+    return (
+        *_counts(calls, commits, end),
+        *_commit_chain(commits, end, initial),
+        *_unattempted(calls, commits),
+        *_beliefs(calls, commits),
+    )
+
+
+def _counts(
+    calls: Sequence[CallEvidence], commits: Sequence[CommitEvidence], end: Data
+) -> Iterator[Discrepancy]:
+    attempts = sum(1 for call in calls if not call.refused_by_budget)
+    for name, found in (("calls", attempts), ("commits", len(commits))):
+        counted = end.get(name)
+        if counted != found:
+            message = f"the runner counted {counted} {name}, the log holds {found}"
+            yield Discrepancy("gap", "", message, ())
+
+
+def _commit_chain(
+    commits: Sequence[CommitEvidence], end: Data, initial: StateView | None
+) -> Iterator[Discrepancy]:
+    digest = initial.digest if initial is not None else None
+    for number, commit in enumerate(commits, 1):
+        if commit.sequence != number:
+            yield _conflict(commit, f"commit {number} calls itself {commit.sequence}")
+        if digest is not None and commit.state_before != digest:
+            yield _conflict(
+                commit, "the state changed outside of every transaction before this one"
+            )
+        digest = commit.state_after
+    if digest is not None and end.get("state") not in {None, digest}:
+        message = "the state changed outside of every transaction before the run ended"
+        yield Discrepancy("conflict", "", message, ())
+
+
+def _unattempted(
+    calls: Sequence[CallEvidence], commits: Iterable[CommitEvidence]
+) -> Iterator[Discrepancy]:
+    attempted = {call.operation_id for call in calls if call.entered}
+    for commit in commits:
+        if commit.operation_id not in attempted:
+            yield _conflict(commit, f"`{commit.tool}` took effect without an attempt on record")
+
+
+def _beliefs(
+    calls: Sequence[CallEvidence], commits: Sequence[CommitEvidence]
+) -> Iterator[Discrepancy]:
+    committed = Counter(commit.operation_id for commit in commits)
+    for call in calls:
+        held = committed[call.operation_id] > 0 if call.operation_id else False
+        if call.commit_belief in BELIEVED_COMMITTED and not held:
+            yield _wrong(call, "was told that it is committed, and the store holds no such commit")
+        if call.commit_belief in BELIEVED_UNCHANGED and _committed_by(call, commits):
+            yield _wrong(call, "was told that nothing is committed, and the store committed it")
+
+
+def _committed_by(call: CallEvidence, commits: Iterable[CommitEvidence]) -> bool:
+    return any(commit.call_id == call.call_id for commit in commits)
+
+
+def _conflict(commit: CommitEvidence, message: str) -> Discrepancy:
+    return Discrepancy("conflict", commit.operation_id, message, (commit.event_id,))
+
+
+def _wrong(call: CallEvidence, message: str) -> Discrepancy:
+    text = f"the caller of `{call.tool}` {message}"
+    return Discrepancy("conflict", call.operation_id, text, (call.event_id,))

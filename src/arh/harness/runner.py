@@ -1,0 +1,348 @@
+"""Executes one planned run and returns its evidence.
+
+Seeds the state, arms the faults, lets agents act.
+
+Step 3 of a scenario's path. A run ends in one of three ways: every agent reported, the run was
+stopped (an invariant, the fixture, a watchdog), or an agent hung. Whatever happens, the last line
+is written and the suite goes on: a failure of the agent is its own, a failure of ours is a problem
+of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from arh import __version__
+from arh.canonical import Json, line
+from arh.errors import RunStopped
+from arh.foreign import ForeignFailure, call
+from arh.harness.assertions import InvariantChecker
+from arh.harness.composition import Composition, Work, offered
+from arh.harness.control import Control
+from arh.harness.environment import RunEnvironment, Silent
+from arh.harness.evidence import build_evidence
+from arh.harness.recorder import Data, Redact, RunRecorder, keep_all
+from arh.harness.schedule import Baton
+from arh.harness.session import Ports, RunSession
+from arh.harness.states import captured, state_from
+from arh.harness.watchdog import AgentThread
+from arh.ports.control import Build
+from arh.ports.sue import Telemetry
+from arh.records.control.evidence import Evidence, StateView
+from arh.records.packs import WorkflowPack
+from arh.records.setup import ActorSetup
+from arh.records.state import CommitEntry
+from arh.records.tasks import BUDGETS, NON_PROGRESS, AgentReport
+from arh.sim.clock import VirtualClock
+from arh.sim.user import ScriptedUser
+
+WALL_MS_MAX = 60_000
+ANSWER_CHARS_MAX = 200_000
+OWN_ENDS = frozenset(
+    {
+        "completed",
+        "clarification_requested",
+        "safely_refused",
+        "authorization_denied",
+        "approval_pending",
+        "dependency_unavailable",
+        *BUDGETS,
+        *NON_PROGRESS,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutput:
+    """The written lines of one run, the initial state that they refer to, and the chain's root."""
+
+    run_id: str
+    lines: tuple[bytes, ...] = field(repr=False)
+    root: str
+    initial_digest: str
+    initial: bytes = field(repr=False)
+    evidence: Evidence = field(repr=False)
+
+
+@dataclass(slots=True)
+class Bench:
+    """What the runs of one suite share; no run can change any of it."""
+
+    build: Build
+    pack: WorkflowPack
+    plan_digest: str
+    redact: Redact = keep_all
+    telemetry: Callable[[str], Telemetry] = lambda _run_id: Silent()
+    wall_ms_max: int = WALL_MS_MAX
+    thread: AgentThread = field(default_factory=AgentThread)
+    states: dict[str, tuple[bytes, StateView]] = field(default_factory=dict)
+
+
+def execute(composition: Composition, bench: Bench) -> RunOutput:
+    """Run it to its end, whatever happens, and return all of its evidence."""
+    run = _Run(composition, bench)
+    run.begin()
+    run.act()
+    return run.end()
+
+
+class _Run:
+    """One run in progress."""
+
+    def __init__(self, composition: Composition, bench: Bench) -> None:
+        self.composition, self.bench, self.setup = composition, bench, composition.setup
+        self.clock = VirtualClock()
+        self.baton = _baton(composition)
+        self.recorder = RunRecorder(
+            self.setup.run_id,
+            bench.plan_digest,
+            self.clock,
+            redact=bench.redact,
+            acting=self._acting,
+        )
+        self.control = Control(self.clock, composition.watchdog)
+        self.environment = RunEnvironment(
+            self.clock,
+            composition.faults,
+            self.recorder,
+            _go_on if self.baton is None else self.baton.checkpoint,
+            bench.telemetry(self.setup.run_id),
+        )
+        self.sue = bench.build(self.setup, self.environment)
+        self.reader = self.sue.store.reader()
+        self.invariants = InvariantChecker(composition.invariants)
+        self.counted = {"calls": 0, "commits": 0}
+        self.ends: list[str] = []
+
+    def begin(self) -> None:
+        """Record the header and the seeded state, and check the invariants once."""
+        self.recorder.record("run_started", "runner", self._header())
+        digest = self.reader.digest()
+        if digest not in self.bench.states:
+            state = captured(self.reader)
+            self.bench.states[digest] = (line(state), state_from(state))
+        self.initial, self.state = self.bench.states[digest]
+        self.recorder.record("state_seeded", "runner", {"digest": digest})
+        self._check_invariants("seeding")
+
+    def act(self) -> None:
+        """Let every actor work, within the wall watchdog's time."""
+        wall_ms_max = self.bench.wall_ms_max
+        if self.baton is None:
+            (actor,) = self.setup.actors
+            finished = self.bench.thread.run(lambda: self._work(actor), wall_ms_max=wall_ms_max)
+        else:
+            jobs = {a.actor: self._job(a) for a in self.setup.actors}
+            finished = self.baton.run(jobs, wall_ms_max=wall_ms_max)
+        if not finished:
+            self._hang()
+
+    def end(self) -> RunOutput:
+        """Settle what is left, write the last line, and read the evidence back from the lines."""
+        self._settle()
+        self.recorder.record("run_ended", "runner", self._footer())
+        lines = tuple(self.recorder.lines)
+        faults = self.composition.faults
+        evidence = build_evidence(self.setup.run_id, lines, self.state, faults=faults)
+        return RunOutput(
+            self.setup.run_id, lines, self.recorder.root, self.state.digest, self.initial, evidence
+        )
+
+    def _job(self, actor: ActorSetup) -> Callable[[], None]:
+        return lambda: self._work(actor)
+
+    def _work(self, actor: ActorSetup) -> None:
+        session = self._session(actor)
+        for work in dict(self.composition.works)[actor.actor]:
+            if self.control.stopped is not None:
+                return
+            self._do(actor, work, session)
+
+    def _do(self, actor: ActorSetup, work: Work, session: RunSession) -> None:
+        session.hear(work.task.messages, generated=work.generated)
+        agent = self.sue.agent(actor.actor)
+        try:
+            report = call("agent", lambda: agent.run(work.task, session))
+        except RunStopped:
+            return
+        if self.control.stopped is None:
+            self._finish(work, _checked(report))
+
+    def _finish(self, work: Work, report: AgentReport) -> None:
+        answer = report.response
+        structured = isinstance(answer, Json)
+        self.ends.append(report.termination)
+        self.recorder.record(
+            "agent_finished",
+            "agent",
+            {
+                "task": work.task.task_id,
+                "termination": report.termination,
+                "answer": answer.value() if isinstance(answer, Json) else answer,
+                "structured": structured,
+                "detail": report.detail,
+            },
+        )
+
+    def _session(self, actor: ActorSetup) -> RunSession:
+        turns = self.composition.turns
+        ports = Ports(
+            model=self.sue.model(actor.actor),
+            gateway=self.sue.gateway(actor.actor),
+            user=ScriptedUser([turn.model_dump() for turn in turns]) if turns else None,
+            tools=offered(self.bench.pack, actor),
+        )
+        return RunSession(
+            ports=ports,
+            clock=self.clock,
+            recorder=self.recorder,
+            control=self.control,
+            checkpoint=self.environment.checkpoint,
+            settled=self._settle,
+        )
+
+    def _settle(self) -> None:
+        """Record what the logs gained: effects first, then attempts, then the invariants."""
+        for entry in self.reader.changes_since(self.counted["commits"]):
+            self.counted["commits"] += 1
+            self.recorder.record("state_changed", "store", commit_data(entry))
+        attempts = self.sue.attempts.drain()
+        for attempt in attempts:
+            self.counted["calls"] += 1
+            where = {"state": self.reader.digest(), "projection": self.sue.projection()}
+            self.recorder.record("tool_call", "gateway", {**attempt, **where})
+        if attempts:
+            self._check_invariants(str(attempts[-1]["call_id"]))
+
+    def _check_invariants(self, after: str) -> None:
+        results = self.invariants.check(self.reader)
+        if not results:
+            return
+        data = [[r.name, r.holds, r.found] for r in results]
+        self.recorder.record("invariant_checked", "runner", {"after": after, "results": data})
+        broken = [r for r in results if r.holds is False]
+        if broken:
+            found = f"{broken[0].name}: {broken[0].found}"
+            self.control.stop("invariant_violation", found, by="invariant")
+
+    def _hang(self) -> None:
+        port = self.control.in_port
+        if port:
+            self.control.problem(f"the run hung inside the port `{port}`")
+        self.control.stop(
+            "hung", "control was in a port" if port else "control was in the agent", by="wall"
+        )
+
+    def _acting(self) -> str:
+        if self.baton is not None:
+            return self.baton.acting()
+        return self.setup.actors[0].actor
+
+    def _header(self) -> Data:
+        run, setup = self.composition.run, self.setup
+        return {
+            "run": setup.run_id,
+            "scenario": run.located.scenario.id,
+            "scenario_digest": run.located.digest,
+            "location": run.located.location,
+            "plan": self.bench.plan_digest,
+            "workflow": setup.workflow,
+            "seed": setup.seed,
+            "trial": run.trial,
+            "arh": __version__,
+            "clock": "virtual",
+            "sue": dict(self.sue.identity()),
+            "tools": {t.manifest.name: t.manifest.version for t in self.bench.pack.tools},
+            "datasets": dict(self.composition.datasets),
+            "actors": [
+                {"actor": a.actor, "subject": a.context.subject, "tenant": a.context.tenant}
+                for a in setup.actors
+            ],
+            "faults": len(self.composition.faults),
+            "defect": setup.defect,
+        }
+
+    def _footer(self) -> Data:
+        stop = self.control.stopped
+        termination = stop.termination if stop is not None else _joint(self.ends)
+        data: Data = {
+            "termination": termination,
+            "stopped_by": self.control.stopped_by,
+            "detail": stop.detail if stop is not None else "",
+            "problems": list(self.control.problems),
+            "state": self.reader.digest(),
+            **self.counted,
+            "root": self.recorder.root,
+        }
+        if self.baton is not None:
+            data["schedule"] = self.baton.trace()
+        return data
+
+
+def commit_data(entry: CommitEntry) -> Data:
+    """Return the JSON form of a commit entry."""
+    op = entry.operation
+    return {
+        "sequence": entry.sequence,
+        "operation_id": op.operation_id,
+        "key": op.key,
+        "tool": op.tool,
+        "version": op.version,
+        "argument_digest": op.argument_digest,
+        "subject": op.subject,
+        "acting": op.actor,
+        "tenant": op.tenant,
+        "call_id": op.call_id,
+        "decision_id": op.decision_id,
+        "approval_id": op.approval_id,
+        "changes": [
+            {
+                "tenant": c.tenant,
+                "collection": c.collection,
+                "key": c.key,
+                "revision_before": c.revision_before,
+                "revision_after": c.revision_after,
+                "digest_before": c.digest_before,
+                "digest_after": c.digest_after,
+                "value": None if c.value is None else c.value.value(),
+            }
+            for c in entry.changes
+        ],
+        "state_before": entry.state_before,
+        "state_after": entry.state_after,
+    }
+
+
+def _baton(composition: Composition) -> Baton | None:
+    if composition.schedule is None or len(composition.setup.actors) == 1:
+        return None
+    actors = tuple(actor.actor for actor in composition.setup.actors)
+    return Baton.of(composition.schedule, actors, str(composition.setup.seed))
+
+
+def _go_on(_point: str) -> None:
+    """Return at once: there is nobody to hand over to."""
+
+
+def _checked(report: object) -> AgentReport:
+    """Return the report as far as it can be believed: its termination is one an agent may name."""
+    if not isinstance(report, AgentReport):
+        name = report.type_name if isinstance(report, ForeignFailure) else "no report"
+        return AgentReport("agent_error", None, name)
+    if report.termination not in OWN_ENDS:
+        return AgentReport("agent_error", _answer(report.response), "unknown termination")
+    return AgentReport(report.termination, _answer(report.response), str(report.detail)[:500])
+
+
+def _answer(response: object) -> str | Json | None:
+    if isinstance(response, Json):
+        return response if len(response.data) <= ANSWER_CHARS_MAX else response.data[:0].decode()
+    return response[:ANSWER_CHARS_MAX] if isinstance(response, str) else None
+
+
+def _joint(ends: list[str]) -> str:
+    """Return one termination for all tasks: the first that is not `completed`, if there is one."""
+    if not ends:
+        return "agent_error"
+    return next((end for end in ends if end != "completed"), "completed")
