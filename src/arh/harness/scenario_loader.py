@@ -128,7 +128,8 @@ class _Suite:
     def _take(self, line: bytes, number: int, place: _Place) -> None:
         """Take in one line: a scenario, or problems."""
         value = _parsed(line)
-        read = value if isinstance(value, tuple) else self._scenario(line, value)
+        location = f"{place.relative}:{number}"
+        read = value if isinstance(value, tuple) else self._scenario(line, value, location)
         if isinstance(read, tuple):
             self.problems += [replace(p, file=place.shown, line=number) for p in read]
             return
@@ -137,7 +138,9 @@ class _Suite:
         located = Located(read, str(place.relative), number, canonical.digest(value))
         self.located.append(located)
 
-    def _scenario(self, line: bytes, value: dict[str, JsonValue]) -> Scenario | tuple[Problem, ...]:
+    def _scenario(
+        self, line: bytes, value: dict[str, JsonValue], location: str
+    ) -> Scenario | tuple[Problem, ...]:
         """Return the scenario that an object is, upgraded if it is of the published schema."""
         version = value.get("schema_version")
         if version == VERSIONS[0]:
@@ -149,7 +152,7 @@ class _Suite:
             return upgraded.problems
         read = read_model(Scenario, canonical.line(upgraded.value))
         if isinstance(read, Scenario):
-            self.notes += [Note(read.id, text) for text in upgraded.notes]
+            self.notes += [Note(location, text) for text in upgraded.notes]
         return read
 
     def check_together(self) -> None:
