@@ -1,0 +1,255 @@
+"""The two stages that ask others: may this action run, and has somebody approved it.
+
+Whatever a decision point or an approval service does, raises or answers, the result is a value: an
+answer that is not exactly well formed, that speaks of another request or comes too late, does not
+count, and then the call is blocked. That is `indeterminate`, and never confused with a denial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from arh.errors import DependencyFailure
+from arh.foreign import ForeignFailure, call
+from arh.ports.sue import ApprovalService, Clock, DecisionPoint, GrantVerifier
+from arh.records.authorization import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    AuthorizationDecision,
+    AuthorizationRequest,
+    Charge,
+    Grant,
+)
+from arh.records.identity import SecurityContext
+from arh.records.outcomes import Reason
+from arh.security.approvals import Choice, choose
+from arh.tools.attempts import approval_entry, decision_entry
+from arh.tools.stages import Call, End, failed, rejected
+
+CONCEALED: Final = "cross_tenant"
+STATUSES: Final = ("allow", "deny", "indeterminate")
+TEXT_CHARS_MAX: Final = 256
+
+T = TypeVar("T")
+
+
+def authorise(
+    current: Call, point: DecisionPoint, context: SecurityContext, clock: Clock
+) -> End | None:
+    """Ask the decision point; only an allowance that was meant for this action lets it go on.
+
+    A record of another tenant is, to the caller, a record that does not exist.
+    """
+    request = _question(current, context, clock.now_ms())
+    answer, cause = _ask(lambda: point.decide(request), AuthorizationDecision, "pdp")
+    now_ms = clock.now_ms()
+    current.asked("authorization", request.at_ms, now_ms)
+    cause = cause if answer is None else _decision_fault(answer, request, now_ms)
+    decision = None if cause else answer
+    if decision is None or decision.status == "indeterminate":
+        cause = cause or "pdp_indeterminate"
+        _note_decision(current, decision, "indeterminate", cause)
+        return rejected(Reason.AUTHORIZATION_UNAVAILABLE, cause)
+    _note_decision(current, decision, decision.status, "")
+    if decision.status == "deny":
+        if decision.reason == CONCEALED:
+            return failed(Reason.NOT_FOUND, CONCEALED)
+        return rejected(Reason.AUTHORIZATION_DENIED, decision.reason)
+    current.decision = decision
+    current.operation = replace(current.operation, decision_id=decision.decision_id)
+    return None
+
+
+def approve(
+    current: Call,
+    service: ApprovalService,
+    verifier: GrantVerifier,
+    context: SecurityContext,
+    clock: Clock,
+) -> End | None:
+    """Find the grant that binds the action, if the decision demands one.
+
+    An operation that is under way already has redeemed its own, and is only resolved.
+    """
+    decision = current.decision
+    if decision is None or not decision.require_approval or current.stored is not None:
+        _note_approval(current, "not_required")
+        return None
+    request = _application(current, context, clock.now_ms())
+    answer, cause = _ask(lambda: service.grants(request), ApprovalAnswer, "approval")
+    now_ms = clock.now_ms()
+    current.asked("approval", request.at_ms, now_ms)
+    cause = cause if answer is None else _answer_fault(answer, request, now_ms)
+    grants = () if cause or answer is None else answer.grants
+    choice, cause = _choose(grants, request, verifier, now_ms) if not cause else (None, cause)
+    if choice is None:
+        _note_approval(current, "unavailable", cause)
+        return rejected(Reason.APPROVAL_UNAVAILABLE, cause)
+    return _take(current, choice)
+
+
+def _choose(
+    grants: tuple[Grant, ...], request: ApprovalRequest, verifier: GrantVerifier, now_ms: int
+) -> tuple[Choice | None, str]:
+    """Return the choice, or `None` where grants or verifier are broken, with the cause."""
+    choice = call("grants", lambda: choose(grants, request, verifier, now_ms=now_ms))
+    return (None, "approval_malformed") if isinstance(choice, ForeignFailure) else (choice, "")
+
+
+def redemption_failed(current: Call, cause: str) -> None:
+    """Note that the store did not take the grant that was found, and why."""
+    grant = current.grant
+    named = ("", "") if grant is None else (grant.approval_id, grant.approver)
+    current.attempt.approval = approval_entry("denied", cause, *named)
+
+
+def _take(current: Call, choice: Choice) -> End | None:
+    """Go on with the grant that binds, or end for want of one."""
+    grant = choice.grant
+    if grant is None:
+        _note_approval(current, "denied", choice.cause)
+        return rejected(Reason.APPROVAL_DENIED, choice.cause)
+    current.grant = grant
+    current.operation = replace(current.operation, approval_id=grant.approval_id)
+    _note_approval(current, "granted", "", grant)
+    return None
+
+
+def _ask(f: Callable[[], object], kind: type[T], port: str) -> tuple[T | None, str]:
+    """Return the answer of the right kind, or `None` with the cause."""
+    try:
+        answer = call(port, f)
+    except DependencyFailure as failure:
+        timed_out = failure.reason == Reason.TIMEOUT
+        return None, f"{port}_timeout" if timed_out else f"{port}_unavailable"
+    if isinstance(answer, ForeignFailure):
+        return None, f"{port}_raised"
+    if type(answer) is not kind:
+        return None, f"{port}_malformed"
+    return answer, ""
+
+
+def _question(current: Call, context: SecurityContext, now_ms: int) -> AuthorizationRequest:
+    manifest = current.tool.manifest
+    return AuthorizationRequest(
+        request_id=current.attempt.call_id,
+        context=context,
+        tool=manifest.name,
+        version=manifest.version,
+        effect=manifest.effect.value,
+        arguments=current.frozen,
+        action_digest=current.attempt.argument_digest,
+        resources=current.resources,
+        at_ms=now_ms,
+        deadline_ms=current.deadline_ms - now_ms,
+    )
+
+
+def _application(current: Call, context: SecurityContext, now_ms: int) -> ApprovalRequest:
+    manifest = current.tool.manifest
+    return ApprovalRequest(
+        request_id=current.attempt.call_id,
+        context=context,
+        tool=manifest.name,
+        version=manifest.version,
+        arguments=current.frozen,
+        action_digest=current.attempt.argument_digest,
+        at_ms=now_ms,
+        deadline_ms=current.deadline_ms - now_ms,
+    )
+
+
+def _decision_fault(
+    decision: AuthorizationDecision, request: AuthorizationRequest, now_ms: int
+) -> str:
+    """Say why an answer of the right kind does not count, if it does not."""
+    if not _well_formed(decision):
+        return "pdp_malformed"
+    echoed = (decision.request_id, decision.action_digest)
+    if echoed != (request.request_id, request.action_digest):
+        return "pdp_mismatched"
+    late = _late(decision.latency_ms, request.at_ms, request.deadline_ms, now_ms)
+    expires = decision.expires_at_ms
+    return "pdp_late" if late or (expires is not None and now_ms >= expires) else ""
+
+
+def _answer_fault(answer: ApprovalAnswer, request: ApprovalRequest, now_ms: int) -> str:
+    """Say why an approval service's answer does not count, if it does not."""
+    well_formed = (
+        type(answer.grants) is tuple
+        and all(type(grant) is Grant for grant in answer.grants)
+        and _is_count(answer.latency_ms)
+    )
+    if not well_formed:
+        return "approval_malformed"
+    if answer.action_digest != request.action_digest:
+        return "approval_mismatched"
+    late = _late(answer.latency_ms, request.at_ms, request.deadline_ms, now_ms)
+    return "approval_late" if late else ""
+
+
+def _late(latency_ms: int, asked_ms: int, limit_ms: int, now_ms: int) -> bool:
+    """Return true if an answer took longer than the asker had, by its own word or by the clock."""
+    return max(latency_ms, now_ms - asked_ms) > limit_ms
+
+
+def _well_formed(decision: AuthorizationDecision) -> bool:
+    """Return true if every field is of its type and of bounded length, whoever filled it."""
+    texts: tuple[object, ...] = (
+        decision.request_id,
+        decision.action_digest,
+        decision.status,
+        decision.reason,
+        decision.decision_id,
+        decision.policy,
+        decision.policy_digest,
+        decision.rule,
+    )
+    return (
+        all(_is_text(text) for text in texts)
+        and decision.status in STATUSES
+        and type(decision.require_approval) is bool
+        and _is_count(decision.latency_ms)
+        and (decision.expires_at_ms is None or type(decision.expires_at_ms) is int)
+        and _are_charges(decision.charges)
+    )
+
+
+def _is_text(text: object) -> bool:
+    """Return true for a short text that can be printed, and so recorded."""
+    return type(text) is str and len(text) <= TEXT_CHARS_MAX and text.isprintable()
+
+
+def _are_charges(charges: object) -> bool:
+    """Return true for a tuple of charges, none of which could give anything back."""
+    return type(charges) is tuple and all(
+        type(charge) is Charge
+        and _is_text(charge.limit)
+        and _is_count(charge.amount)
+        and _is_count(charge.limit_max)
+        for charge in charges
+    )
+
+
+def _is_count(number: object) -> bool:
+    """Return true for an integer that is not negative; a boolean is no integer."""
+    return type(number) is int and number >= 0
+
+
+def _note_decision(
+    current: Call, decision: AuthorizationDecision | None, status: str, cause: str
+) -> None:
+    reason = decision.reason if decision else cause
+    attempt = current.attempt
+    attempt.decision = decision_entry(
+        decision, current.resources, status=status, reason=reason, cause=cause
+    )
+    current.passed("decided", status)
+
+
+def _note_approval(current: Call, result: str, cause: str = "", grant: Grant | None = None) -> None:
+    named = ("", "") if grant is None else (grant.approval_id, grant.approver)
+    current.attempt.approval = approval_entry(result, cause, *named)
+    current.passed("approved", result)

@@ -1,0 +1,253 @@
+"""The stages around the effect: what the store already holds, the one dispatch, and its reply.
+
+Same key and same arguments give the stored result without a new approval or charge; a key with
+other arguments is refused. What is dispatched are the bytes that were authorised. A reply is read
+strictly and held against the tool's result schema; from one that does not fit nothing is taken.
+What the caller believes of the commit is never more than a reply that reached it said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from arh.canonical import Json, JsonValue, Refused, parse
+from arh.errors import DependencyFailure
+from arh.foreign import ForeignFailure, call
+from arh.ports.sue import Clock, ToolClient
+from arh.records.execution import Execution, RawReply, StoredOperation
+from arh.records.messages import ReplyStatus
+from arh.records.outcomes import PACK_REASON, CommitBelief, Delivery, Reason
+from arh.tools.checks import redemption_failed
+from arh.tools.stages import Call, End, failed, rejected
+
+_REASONS: Final = frozenset(Reason) - {Reason.OK, Reason.REPLAYED}
+_REJECTING: Final = frozenset(
+    {
+        Reason.APPROVAL_DENIED,
+        Reason.LIMIT_EXCEEDED,
+        Reason.KEY_MISMATCH,
+        Reason.IN_FLIGHT,
+        Reason.PRECONDITION_FAILED,
+    }
+)
+_KNOWN_UNDONE: Final = ("not_started", "not_committed")
+
+T = TypeVar("T")
+
+
+def look_up(current: Call, client: ToolClient) -> End | None:
+    """Ask the store for the operation; one that is committed is answered from there.
+
+    An intent whose outcome is open goes on to the client, which alone can find it out.
+    """
+    if not current.writes:
+        _noted(current, "not_applicable")
+        return None
+    stored, end = _stored(current, client)
+    _noted(current, "failed" if end else _found(current, stored))
+    if end is not None or stored is None or current.attempt.lookup == "mismatch":
+        return end
+    if stored.status == "committed":
+        return replay(current, stored)
+    if stored.status == "in_flight":
+        return rejected(Reason.IN_FLIGHT)
+    current.stored = stored
+    return None
+
+
+def require_records(current: Call) -> End | None:
+    """End a call that names a record which does not exist, before anybody is asked to approve it.
+
+    Only then is a key that belongs to other arguments refused: the order is the same for a record
+    of another tenant, so the caller cannot tell the two apart.
+    """
+    if current.attempt.lookup in ("absent", "mismatch", "not_applicable"):
+        absent = any(resource.tenant is None for resource in current.resources)
+        if absent:
+            return failed(Reason.NOT_FOUND, "resource_absent")
+    if current.attempt.lookup == "mismatch":
+        return rejected(Reason.KEY_MISMATCH)
+    return None
+
+
+def execute(current: Call, client: ToolClient, clock: Clock) -> End:
+    """Dispatch the call once and read its reply; from then on nothing is certain without one."""
+    start_ms = clock.now_ms()
+    execution = _execution(current, start_ms)
+    current.attempt.entered = True
+    if current.writes:
+        current.attempt.commit_belief = "unknown"
+    current.passed("entered")
+    reply = _guarded("tool_client", lambda: client.execute(execution))
+    now_ms = clock.now_ms()
+    current.asked("tool_execution", start_ms, now_ms)
+    if not isinstance(reply, RawReply):
+        return _broken(current, reply)
+    current.attempt.reads = reply.reads
+    if now_ms > current.deadline_ms or reply.latency_ms > execution.timeout_ms:
+        return _lost(current)
+    if reply.reason == Reason.IN_FLIGHT and reply.delivery != "timeout":
+        return _settle(current, client, reply)
+    return _read(current, reply)
+
+
+def replay(current: Call, stored: StoredOperation) -> End:
+    """Return the stored result as the end of this call."""
+    current.passed("committed", Reason.REPLAYED)
+    return _decode(current, RawReply("delivered", "replayed", stored.body), "replayed")
+
+
+def _execution(current: Call, now_ms: int) -> Execution:
+    """Return what is authorised; an operation already under way needs no approval or charge."""
+    decision, resuming = current.decision, current.stored is not None
+    charges = () if resuming or decision is None else decision.charges
+    return Execution(
+        tool=current.tool.tool,
+        operation=current.operation,
+        arguments=current.frozen,
+        resources=current.resources,
+        timeout_ms=current.deadline_ms - now_ms,
+        grant=current.grant,
+        charges=charges,
+    )
+
+
+def _read(current: Call, reply: RawReply) -> End:
+    """Return what a reply says, by how it was delivered."""
+    if reply.delivery == "timeout":
+        return _lost(current)
+    if reply.delivery == "error":
+        return _erred(current, reply)
+    belief: CommitBelief = reply.commit if current.writes else "not_applicable"
+    if current.writes:
+        current.passed(_stage(belief), belief)
+    return _decode(current, reply, belief)
+
+
+def _lost(current: Call) -> End:
+    """End a call whose reply did not come in time."""
+    belief: CommitBelief = "unknown" if current.writes else "not_applicable"
+    return End("error", Reason.TIMEOUT, "reply_lost", belief, "timeout")
+
+
+def _erred(current: Call, reply: RawReply) -> End:
+    """End a call that came back as an error."""
+    belief = _belief_of_error(current, reply)
+    reason = reply.reason if reply.reason in _REASONS else Reason.TOOL_ERROR
+    wait = reply.retry_after_ms
+    return End(_status(reason), reason, reply.cause, belief, "error", retry_after_ms=wait)
+
+
+def _belief_of_error(current: Call, reply: RawReply) -> CommitBelief:
+    """Return what an error tells of the commit: only a certain `nothing happened` is believed."""
+    if not current.writes:
+        return "not_applicable"
+    if reply.commit not in _KNOWN_UNDONE:
+        return "unknown"
+    current.passed("rolled_back", reply.commit)
+    return reply.commit
+
+
+def _settle(current: Call, client: ToolClient, reply: RawReply) -> End:
+    """Answer from the store if the attempt that came first has committed the same action."""
+    stored, end = _stored(current, client)
+    if end is not None or stored is None or stored.status != "committed":
+        belief = _belief_of_error(current, reply)
+        return End("rejected", Reason.IN_FLIGHT, reply.cause, belief)
+    if stored.argument_digest != current.attempt.argument_digest:
+        return End("rejected", Reason.KEY_MISMATCH, reply.cause, "not_committed")
+    return replay(current, stored)
+
+
+def _broken(current: Call, failure: object) -> End:
+    """End a call whose client raised or answered something else: nobody knows what it did."""
+    belief: CommitBelief = "unknown" if current.writes else "not_applicable"
+    if isinstance(failure, DependencyFailure):
+        timed_out = failure.reason == Reason.TIMEOUT
+        delivery: Delivery = "timeout" if timed_out else "error"
+        wait = failure.retry_after_ms
+        return End("error", failure.reason, "client_failed", belief, delivery, retry_after_ms=wait)
+    cause = "client_raised" if isinstance(failure, ForeignFailure) else "client_malformed"
+    return End("error", Reason.TOOL_ERROR, cause, belief, "error")
+
+
+def _decode(current: Call, reply: RawReply, belief: CommitBelief) -> End:
+    """Return what the body of a delivered reply says."""
+    try:
+        value = parse(reply.body)
+    except Refused as refused:
+        return _malformed(current, refused.reason)
+    if not isinstance(value, dict) or len(value) != 1:
+        return _malformed(current, "neither ok nor refused")
+    if "refused" in value:
+        return _refusal(current, value["refused"], reply, belief)
+    if "ok" not in value:
+        return _malformed(current, "neither ok nor refused")
+    result = value["ok"]
+    if not current.tool.result.fits(result):
+        return _malformed(current, "; ".join(current.tool.result.problems(result)))
+    reason = Reason.REPLAYED if belief == "replayed" else Reason.OK
+    return End("executed", reason, "", belief, result=Json.of(result), value=result)
+
+
+def _malformed(current: Call, cause: str) -> End:
+    belief: CommitBelief = "unknown" if current.writes else "not_applicable"
+    return End("error", Reason.MALFORMED_RESULT, cause, belief, "malformed")
+
+
+def _refusal(current: Call, refused: JsonValue, reply: RawReply, belief: CommitBelief) -> End:
+    """Return a typed refusal: what it means is what its reason says, in words that exist."""
+    if not isinstance(refused, dict) or refused.keys() != {"reason", "detail"}:
+        return _malformed(current, "refused in another shape")
+    reason = refused["reason"]
+    if not isinstance(reason, str) or not (reason in _REASONS or PACK_REASON.fullmatch(reason)):
+        return End("error", Reason.TOOL_ERROR, "unknown refusal", belief)
+    if reason == Reason.APPROVAL_DENIED:
+        redemption_failed(current, reply.cause)
+    return End(_status(reason), reason, reply.cause or "refused", belief)
+
+
+def _status(reason: str) -> ReplyStatus:
+    """Return whether a reason says that the call was not let through, or that it went wrong."""
+    return "rejected" if reason in _REJECTING or ":" in reason else "error"
+
+
+def _stored(current: Call, client: ToolClient) -> tuple[StoredOperation | None, End | None]:
+    """Return what the store holds under this key, or the end if it cannot be read."""
+    operation = current.operation
+    found = _guarded(
+        "tool_client",
+        lambda: client.look_up(operation.tenant, operation.tool, operation.key),
+    )
+    if isinstance(found, DependencyFailure):
+        return None, failed(found.reason, "lookup_failed", found.retry_after_ms)
+    if found is not None and not isinstance(found, StoredOperation):
+        return None, failed(Reason.DEPENDENCY_ERROR, "lookup_failed")
+    return found, None
+
+
+def _guarded(port: str, f: Callable[[], T]) -> T | ForeignFailure | DependencyFailure:
+    """Return what `f` returns, or its failure as a value."""
+    try:
+        return call(port, f)
+    except DependencyFailure as failure:
+        return failure
+
+
+def _stage(belief: CommitBelief) -> str:
+    return "committed" if belief in ("committed", "replayed") else "rolled_back"
+
+
+def _found(current: Call, stored: StoredOperation | None) -> str:
+    """Return what a look-up found, as the attempt log calls it."""
+    if stored is None:
+        return "absent"
+    if stored.argument_digest != current.attempt.argument_digest:
+        return "mismatch"
+    return "replay" if stored.status == "committed" else stored.status
+
+
+def _noted(current: Call, found: str) -> None:
+    current.attempt.lookup = found
+    current.passed("looked_up", found)
