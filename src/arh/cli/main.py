@@ -1,0 +1,91 @@
+"""The command line: finds the command, imports it, runs it, maps every end to an exit code.
+
+    0 pass   1 fail   2 authoring or usage error   3 inconclusive   4 no result could be written
+    130 interrupted
+
+Nothing heavy may be imported here: `arh --help` must answer at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from arh import __version__
+
+COMMANDS = {
+    "gate": ("arh.cli.gate", "run a suite of scenarios and decide: pass, fail or inconclusive"),
+    "run": ("arh.cli.run", "run one scenario and show it step by step"),
+    "evaluate": ("arh.cli.evaluate", "judge the evidence in a folder anew"),
+    "verify": ("arh.cli.verify", "check that the evidence in a folder is whole and unaltered"),
+    "lint": ("arh.cli.lint", "check scenarios, and warn of weak ones"),
+    "selftest": ("arh.cli.selftest", "show that seeded defects are caught"),
+    "packs": ("arh.cli.packs", "list the installed workflow packs"),
+}
+OK, USAGE, INTERRUPTED = 0, 2, 130
+
+Command = Callable[[Sequence[str]], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in {"-h", "--help", "help"}:
+        sys.stdout.write(usage())
+        return OK if words else USAGE
+    if words[0] in {"-V", "--version"}:
+        sys.stdout.write(f"arh {__version__}\n")
+        return OK
+    if words[0] not in COMMANDS:
+        return _unknown(words[0])
+    return guarded(_command(words[0]), words[1:])
+
+
+def usage() -> str:
+    """Return the help text."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: arh COMMAND [OPTIONS]",
+            "",
+            "Decides whether a tool-using, state-changing AI agent may ship.",
+            "",
+            "commands:",
+            *lines,
+            "",
+            "  arh COMMAND --help shows a command's options; arh --version shows the version",
+            "",
+        ]
+    )
+
+
+def guarded(command: Command, words: Sequence[str]) -> int:
+    """Run a command; what its user can mend is listed, with exit code 2."""
+    from arh.errors import AuthoringError  # noqa: PLC0415 - only once a command runs
+
+    try:
+        return command(words)
+    except AuthoringError as error:
+        sys.stderr.write(f"{error}\n")
+        return USAGE
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return OK
+
+
+def _command(name: str) -> Command:
+    command: Command = import_module(COMMANDS[name][0]).main  # noqa: TID251 - our own table
+    return command
+
+
+def _unknown(word: str) -> int:
+    from arh.errors import closest, safe  # noqa: PLC0415 - only once something is wrong
+
+    near = closest(word, COMMANDS)
+    sys.stderr.write(f"arh: no command `{safe(word)}`; {near or 'see arh --help'}\n")
+    return USAGE
