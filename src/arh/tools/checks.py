@@ -143,7 +143,7 @@ def _question(current: Call, context: SecurityContext, now_ms: int) -> Authoriza
         action_digest=current.attempt.argument_digest,
         resources=current.resources,
         at_ms=now_ms,
-        deadline_ms=current.deadline_ms - now_ms,
+        deadline_ms=current.deadline_ms,
     )
 
 
@@ -157,7 +157,7 @@ def _application(current: Call, context: SecurityContext, now_ms: int) -> Approv
         arguments=current.frozen,
         action_digest=current.attempt.argument_digest,
         at_ms=now_ms,
-        deadline_ms=current.deadline_ms - now_ms,
+        deadline_ms=current.deadline_ms,
     )
 
 
@@ -190,9 +190,9 @@ def _answer_fault(answer: ApprovalAnswer, request: ApprovalRequest, now_ms: int)
     return "approval_late" if late else ""
 
 
-def _late(latency_ms: int, asked_ms: int, limit_ms: int, now_ms: int) -> bool:
-    """Return true if an answer took longer than the asker had, by its own word or by the clock."""
-    return max(latency_ms, now_ms - asked_ms) > limit_ms
+def _late(latency_ms: int, asked_ms: int, deadline_ms: int, now_ms: int) -> bool:
+    """Return true if an answer came after the deadline, by its own word or by the clock."""
+    return max(asked_ms + latency_ms, now_ms) > deadline_ms
 
 
 def _well_formed(decision: AuthorizationDecision) -> bool:
@@ -210,7 +210,7 @@ def _well_formed(decision: AuthorizationDecision) -> bool:
     return (
         all(_is_text(text) for text in texts)
         and decision.status in STATUSES
-        and type(decision.require_approval) is bool
+        and _is_flag(decision.require_approval)
         and _is_count(decision.latency_ms)
         and (decision.expires_at_ms is None or type(decision.expires_at_ms) is int)
         and _are_charges(decision.charges)
@@ -220,6 +220,10 @@ def _well_formed(decision: AuthorizationDecision) -> bool:
 def _is_text(text: object) -> bool:
     """Return true for a short text that can be printed, and so recorded."""
     return type(text) is str and len(text) <= TEXT_CHARS_MAX and text.isprintable()
+
+
+def _is_flag(value: object) -> bool:
+    return type(value) is bool
 
 
 def _are_charges(charges: object) -> bool:
