@@ -15,8 +15,9 @@ result. (Budgets and the retry policy stand before all of them, in `supervisor`.
 3. `loop_cycle`: the calls repeat with a period of 2, 3 or 4 and the sequence has now been seen
    `cycles_max` times in a row; the shortest period is named; one call repeated is no cycle.
 4. `stall`: `stall_max` transitions in a row without progress.
-5. `amplification`: more than `amplification_max` executed calls for each milestone of the run
-   (none yet counts as one). It warns once, or stops if `amplification_stops`.
+5. `amplification`: the executed calls of the task are more than `amplification_max` for each of its
+   milestones, the one that is being worked on included: executed > max * (milestones + 1). It warns
+   once, or stops if `amplification_stops`.
 
 Before every decision the meters are read: `no_progress_meter` once the model calls, tokens or
 milliseconds since the last progress (or the start) have reached their limit, in this order.
@@ -195,8 +196,8 @@ class Progress:
 
     def _amplification(self) -> ProgressStopped | None:
         """Return the warning, once, or the stop, that too many calls bought too few milestones."""
-        limit, milestones = self._limits.amplification_max, max(1, len(self._marks))
-        if limit is None or self._executed <= limit * milestones:
+        limit = self._limits.amplification_max
+        if limit is None or self._executed <= limit * (len(self._marks) + 1):
             return None
         stops = self._limits.amplification_stops
         if self._warned and not stops:
