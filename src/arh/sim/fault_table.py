@@ -216,7 +216,7 @@ WITNESS: Final[Mapping[tuple[str, str], tuple[Sign, ...]]] = {
     ("read", "timeout"): (Sign("reason", _UNREADABLE),),
     ("read", "error"): (Sign("reason", _UNREADABLE),),
     ("read", "slow"): (Sign("elapsed"),),
-    ("read", "stale"): (Sign("reads"),),
+    ("read", "stale"): (Sign("reads"), Sign("reason", ("precondition_failed",))),
     ("commit", "failed"): (Sign("status", ("error",)),),
     ("commit", "unknown"): (Sign("commit_belief", ("unknown",)), Sign("reason", ("unresolved",))),
     ("commit", "slow"): (Sign("elapsed"),),

@@ -141,7 +141,7 @@ def test_the_acting_actor_is_the_holder_and_nobody_outside_a_run() -> None:
     """Whoever records an event can say whose it is."""
     baton = explicit()
     acting: list[tuple[str, str]] = []
-    jobs = {a: lambda a=a: acting.append((a, baton.acting())) for a in ACTORS}  # type: ignore[misc]
+    jobs = {a: lambda a=a: acting.append((a, baton.acting())) for a in ACTORS}
 
     before = baton.acting()
     baton.run(jobs, wall_ms_max=WALL_MS)
