@@ -63,7 +63,7 @@ def usage() -> str:
 
 def guarded(command: Command, words: Sequence[str]) -> int:
     """Run a command; what its user can mend is listed, with exit code 2."""
-    from arh.errors import AuthoringError  # noqa: PLC0415 - only once a command runs
+    from arh.errors import AuthoringError
 
     try:
         return command(words)
@@ -79,12 +79,12 @@ def guarded(command: Command, words: Sequence[str]) -> int:
 
 
 def _command(name: str) -> Command:
-    command: Command = import_module(COMMANDS[name][0]).main  # noqa: TID251 - our own table
+    command: Command = import_module(COMMANDS[name][0]).main
     return command
 
 
 def _unknown(word: str) -> int:
-    from arh.errors import closest, safe  # noqa: PLC0415 - only once something is wrong
+    from arh.errors import closest, safe
 
     near = closest(word, COMMANDS)
     sys.stderr.write(f"arh: no command `{safe(word)}`; {near or 'see arh --help'}\n")

@@ -162,12 +162,18 @@ class _Run:
     def _do(self, actor: ActorSetup, work: Work, session: RunSession) -> None:
         session.hear(work.task.messages, generated=work.generated)
         agent = self.sue.agent(actor.actor)
+        report: object = None
         try:
             report = call("agent", lambda: agent.run(work.task, session))
-        except RunStopped:
-            return
+        except RunStopped as stop:
+            self._abandoned(stop)
         if self.control.stopped is None:
             self._finish(work, _checked(report))
+
+    def _abandoned(self, stop: RunStopped) -> None:
+        """Take an agent's word for one stop only, that its process hung; any other is its error."""
+        if stop.termination == "hung" and self.control.stopped is None:
+            self.control.stop("hung", "control was in the agent", by="wall")
 
     def _finish(self, work: Work, report: AgentReport) -> None:
         answer = report.response

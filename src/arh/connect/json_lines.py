@@ -1,0 +1,189 @@
+"""Any executable as the agent under test, over JSON lines on its standard input and output.
+
+Each task starts a fresh process of its own group. The agent is told its task, asks for completions
+and calls, and ends with a final answer; the harness answers every request with its `id`. Nothing
+else goes either way: the process gets no expectation, no credential and no path to state. It is
+killed, with whatever it started, when it ends, breaks the protocol, or takes more wall time than it
+may. Time in the run is virtual: how fast the process thinks decides nothing.
+
+The protocol is described in docs/agents.md.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO, Final, NoReturn
+
+from arh.canonical import JsonValue, Refused, line, parse
+from arh.connect import wire
+from arh.errors import AuthoringError, RunStopped
+from arh.ports.sue import Session
+from arh.records.tasks import AgentReport, Task
+from arh.sim.clock import wall_ms
+
+LINE_BYTES_MAX: Final = 4 * 1024 * 1024
+STDERR_BYTES_MAX: Final = 64 * 1024
+GRACE_MS: Final = 1_000
+PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP")
+
+Message = dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLinesAgent:
+    """Implements `arh.ports.sue.Agent` with one process a task.
+
+    `command` is split as a shell would split it, and no shell runs it. `environment` names further
+    variables of ours that the process may see.
+    """
+
+    command: str
+    wall_ms_max: int = 30_000
+    environment: Sequence[str] = field(default_factory=tuple)
+
+    def run(self, task: Task, session: Session) -> AgentReport:
+        """Let the process work on the task; a broken protocol ends as `agent_error`."""
+        conversation = _Conversation(self, session)
+        try:
+            conversation.send(wire.task_message(task))
+            return conversation.serve(task)
+        finally:
+            conversation.close()
+
+
+def check_command(command: str) -> None:
+    """Refuse a command that cannot be started, before anything runs.
+
+    Raises:
+        AuthoringError: It is empty, cannot be split, or names no executable.
+    """
+    from shutil import which
+
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise AuthoringError.of(command, expected=f"a command ({error})", field="--agent") from None
+    if not words or which(words[0]) is None:
+        found = words[0] if words else "nothing"
+        raise AuthoringError.of(found, expected="an executable", field="--agent")
+
+
+class _Conversation:
+    """One process and its lines."""
+
+    def __init__(self, agent: JsonLinesAgent, session: Session) -> None:
+        self._session = session
+        self._ends_at = wall_ms() + agent.wall_ms_max
+        self._process = _start(agent)
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self.complaints = bytearray()
+        _in_background(_read_lines, self._process.stdout, self._lines)
+        _in_background(_keep, self._process.stderr, self.complaints)
+
+    def send(self, message: Message) -> None:
+        """Write one line; a process that no longer reads is noticed when it is read from."""
+        stdin = self._process.stdin
+        try:
+            if stdin is not None:
+                stdin.write(line(message) + b"\n")
+                stdin.flush()
+        except OSError:
+            return
+
+    def serve(self, task: Task) -> AgentReport:
+        """Answer the process until its final message."""
+        while True:
+            message = self._receive()
+            if isinstance(message, str):
+                return AgentReport("agent_error", None, message)
+            if message["type"] == "final":
+                return wire.final_report(message)
+            answer = wire.answered(message, self._session, task)
+            if isinstance(answer, str):
+                return AgentReport("agent_error", None, answer)
+            self.send(answer)
+
+    def close(self) -> None:
+        """End the process and everything in its group."""
+        if self._process.stdin is not None:
+            _closed(self._process.stdin)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE_MS / 1000)
+        _kill(self._process)
+
+    def _receive(self) -> Message | str:
+        """Return the next message, or what is wrong with it."""
+        try:
+            left = max(0.0, self._ends_at - wall_ms()) / 1000
+            written = self._lines.get(timeout=left)
+        except queue.Empty:
+            self._hung()
+        if not written:
+            return "the process ended without a final message"
+        if len(written) > LINE_BYTES_MAX:
+            return "a line is longer than the protocol allows"
+        try:
+            message = parse(written)
+        except Refused as refusal:
+            return f"a line is no JSON: {refusal.reason}"
+        if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+            return "a line is no object with a `type`"
+        return message
+
+    def _hung(self) -> NoReturn:
+        raise RunStopped("hung", "the agent's process took too long")
+
+
+def _start(agent: JsonLinesAgent) -> subprocess.Popen[bytes]:
+    names = {*PASSED_ON, *agent.environment}
+    environment = {name: value for name, value in os.environ.items() if name in names}
+    return subprocess.Popen(  # noqa: S603 - the user's own command, split, without a shell
+        shlex.split(agent.command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=sys.platform != "win32",
+    )
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process and its group; one that is gone already is fine."""
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+
+
+def _in_background(work: object, *arguments: object) -> None:
+    threading.Thread(target=work, args=arguments, daemon=True).start()  # type: ignore[arg-type]
+
+
+def _read_lines(stream: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
+    """Queue every line, cut beyond the limit; an empty one is the end."""
+    with suppress(OSError, ValueError):
+        while written := stream.readline(LINE_BYTES_MAX + 2):
+            lines.put(written)
+    lines.put(b"")
+
+
+def _keep(stream: IO[bytes], kept: bytearray) -> None:
+    """Drain the process's complaints and keep the first of them."""
+    with suppress(OSError, ValueError):
+        while block := stream.read(4096):
+            kept.extend(block[: max(0, STDERR_BYTES_MAX - len(kept))])
+
+
+def _closed(stream: IO[bytes]) -> None:
+    with suppress(OSError):
+        stream.close()
