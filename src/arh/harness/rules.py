@@ -54,6 +54,30 @@ def conclude(findings: Iterable[Finding], otherwise: Status) -> Status:
     return "indeterminate" if "indeterminate" in severities else otherwise
 
 
+_EVIDENCE: Final = (
+    Rule(
+        "evidence.unreadable",
+        "evidence",
+        "system",
+        "indeterminate",
+        "a part of the evidence cannot be read",
+    ),
+    Rule(
+        "evidence.gap",
+        "evidence",
+        "system",
+        "indeterminate",
+        "a source of evidence is silent about what another one saw",
+    ),
+    Rule(
+        "evidence.conflict",
+        "evidence",
+        "system",
+        "fail",
+        "two sources of evidence say different things",
+    ),
+)
+
 _OUTCOME: Final = (
     Rule(
         "outcome.no_alternative_holds",
@@ -329,4 +353,6 @@ _FAULT: Final = (
     ),
 )
 
-RULES: Final[Mapping[str, Rule]] = {rule.id: rule for rule in (*_OUTCOME, *_GUARDRAILS, *_FAULT)}
+RULES: Final[Mapping[str, Rule]] = {
+    rule.id: rule for rule in (*_EVIDENCE, *_OUTCOME, *_GUARDRAILS, *_FAULT)
+}
