@@ -54,6 +54,7 @@ NORMALISED_CHARS_MAX: Final = 16_384
 NORMALISED_BRACKETS_MAX: Final = 64
 
 _DECODER: Final = json.JSONDecoder()
+_NORMAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _Signature = tuple[object, ...]
 
 
@@ -226,7 +227,7 @@ def action_of(request: ToolRequest) -> Action:
     value = _decoded(request.arguments)
     if value is None:
         return Action(request.tool, request.arguments, ("", request.tool, request.arguments))
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    text = _NORMAL.encode(value)
     key = value.get(KEY_ARGUMENT)
     if isinstance(key, str):
         return Action(request.tool, text, (KEY_ARGUMENT, request.tool, key))

@@ -5,7 +5,7 @@ A tool's reply shows status, reason and result, and nothing else that the agent 
 
 from __future__ import annotations
 
-import json
+from json.encoder import encode_basestring_ascii as quoted
 
 from arh.records.messages import Message, ToolReply, ToolRequest
 from arh.records.outcomes import ToolOutcome
@@ -27,7 +27,7 @@ def opening(task: Task) -> tuple[Message, ...]:
 def tool_message(request: ToolRequest, outcome: ToolOutcome) -> Message:
     """Return the message that shows the model how its request ended, under the request's own id."""
     result = "null" if outcome.result is None else outcome.result.data.decode()
-    status, reason = json.dumps(str(outcome.status)), json.dumps(str(outcome.reason))
+    status, reason = quoted(outcome.status), quoted(outcome.reason)
     content = f'{{"status":{status},"reason":{reason},"result":{result}}}'
     reply = ToolReply(request.call_id, request.tool, outcome.status, outcome.reason, outcome.result)
     return Message("tool", content, reply=reply)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from arh.canonical import JsonValue, encode
+from arh.errors import HarnessError
 from arh.model.situation import MISSING, Found, Situation, at_path
 
 COUNTS: Final = ("step", "turn", "attempt")
@@ -89,12 +90,18 @@ class Guard:
     path: tuple[str, ...]
     condition: Condition
 
-    def holds(self, situation: Situation) -> bool:
-        """Return true if the situation meets the guard."""
-        if self.source == "any_result_contains":
-            condition = self.condition
-            return isinstance(condition, Contains) and situation.any_result_contains(condition.text)
-        return met(self.condition, _READERS[self.source](situation, self.path))
+    def test(self) -> Callable[[Situation], bool]:
+        """Return the function that says whether a situation meets the guard."""
+        condition, path, read = self.condition, self.path, _READERS.get(self.source)
+        if isinstance(condition, Contains) and self.source == "any_result_contains":
+            text = condition.text
+            return lambda situation: situation.any_result_contains(text)
+        if isinstance(condition, Equals) and self.source in _PLAIN:
+            plain, value = _PLAIN[self.source], condition.value
+            return lambda situation: plain(situation) == value
+        if read is None:
+            raise HarnessError(f"no guard reads `{self.source}`")
+        return lambda situation: met(condition, read(situation, path))
 
 
 def met(condition: Condition, value: Found) -> bool:
@@ -236,6 +243,15 @@ def _user(situation: Situation, _: tuple[str, ...]) -> Found:
     return situation.users[-1] if situation.users else MISSING
 
 
+# What is always a count or a word (or not there) can be compared without looking at its type.
+_PLAIN: Final[dict[str, Callable[[Situation], object]]] = {
+    "step": lambda situation: situation.step,
+    "turn": lambda situation: situation.turn,
+    "attempt": lambda situation: situation.attempt,
+    "last_tool": lambda situation: situation.last and situation.last.tool,
+    "last_status": lambda situation: situation.last and situation.last.status,
+    "last_reason": lambda situation: situation.last and situation.last.reason,
+}
 _READERS: Final[dict[str, Callable[[Situation, tuple[str, ...]], Found]]] = {
     "step": lambda situation, _: situation.step,
     "turn": lambda situation, _: situation.turn,

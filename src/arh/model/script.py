@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -58,16 +58,23 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """If all guards hold, then this; `field` is its place in the file, as in `rules[3]`."""
+    """If all guards hold, then this; `place` is where it stands in the file, as in `rules[3]`."""
 
-    field: str
+    place: str
     guards: tuple[Guard, ...]
     then: Then
     costs: Costs = Costs()
+    tests: tuple[Callable[[Situation], bool], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tests", tuple(guard.test() for guard in self.guards))
 
     def matches(self, situation: Situation) -> bool:
         """Return true if the situation meets every guard."""
-        return all(guard.holds(situation) for guard in self.guards)
+        for test in self.tests:  # noqa: SIM110 - asked most often of all, and twice as fast
+            if not test(situation):
+                return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,12 +103,12 @@ def _rules(checks: Checks, value: JsonValue, bind: dict[str, Regex]) -> tuple[Ru
         if rule is None:
             continue
         why = contradiction(rule.guards)
-        earlier = next((r.field for r in rules if covers(r.guards, rule.guards)), "")
+        earlier = next((r.place for r in rules if covers(r.guards, rule.guards)), "")
         if why:
-            checks.say(f"{rule.field}.when", f"can never match: {why}", "change or remove it")
+            checks.say(f"{rule.place}.when", f"can never match: {why}", "change or remove it")
         elif earlier:
             found = f"unreachable: {earlier} matches whenever it does"
-            checks.say(f"{rule.field}.when", found, "put it first, narrow the other or remove it")
+            checks.say(f"{rule.place}.when", found, "put it first, narrow the other or remove it")
         rules.append(rule)
     return tuple(rules)
 

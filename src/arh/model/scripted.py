@@ -74,10 +74,10 @@ class ScriptedModel:
             return decided(rule, situation, lookup_in(situation, self.script.bind))
         except NoValueError as error:
             missing = quoted(str(error))
-            detail = f"{rule.field} needs {missing}, which has no value at {situation.described()}"
+            detail = f"{rule.place} needs {missing}, which has no value at {situation.described()}"
             raise self._mismatch(detail) from None
         except Refused as refused:
-            raise self._mismatch(f"{rule.field} renders to a value that is {refused}") from None
+            raise self._mismatch(f"{rule.place} renders to a value that is {refused}") from None
 
     def _mismatch(self, detail: str) -> RunStopped:
         return RunStopped("fixture_mismatch", f"{self.script.config_id}: {detail}")

@@ -30,6 +30,7 @@ class Situation:
         "_scanned",
         "_texts",
         "_value",
+        "_values",
         "asked",
         "attempt",
         "called",
@@ -53,6 +54,7 @@ class Situation:
         self.called: dict[str, int] = {}
         self.results: dict[str, Json] = {}
         self._value: Found = MISSING
+        self._values: dict[str, Found] = {}
         self._texts: list[str] = []
         self._scanned: dict[str, tuple[int, bool]] = {}
 
@@ -77,8 +79,9 @@ class Situation:
 
     def result_of(self, tool: str) -> Found:
         """Return the tool's last executed result, `MISSING` if it has none."""
-        found = self.results.get(tool)
-        return MISSING if found is None else found.value()
+        if tool not in self._values and tool in self.results:
+            self._values[tool] = self.results[tool].value()
+        return self._values.get(tool, MISSING)
 
     def any_result_contains(self, text: str) -> bool:
         """Return true if some executed result's JSON holds the case-folded text."""
@@ -106,6 +109,7 @@ class Situation:
         self._value = MISSING
         if reply.status == "executed" and reply.result is not None:
             self.results[reply.tool] = reply.result
+            self._values.pop(reply.tool, None)
             self._texts.append(reply.result.data.decode().casefold())
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from arh.canonical import JsonValue, encode
@@ -47,12 +48,11 @@ def lookup_in(situation: Situation, bind: Mapping[str, Regex]) -> Lookup:
     """Return the function that gives a template's expression its value in the situation."""
 
     def lookup(expression: str) -> Found:
-        result = _RESULT.fullmatch(expression)
-        if result:
-            return at_path(situation.result(), _path(result[1]))
-        results = _RESULTS.fullmatch(expression)
-        if results:
-            return at_path(situation.result_of(results[1]), _path(results[2]))
+        source, tool, path = _reference(expression)
+        if source == "result":
+            return at_path(situation.result(), path)
+        if source == "results":
+            return at_path(situation.result_of(tool), path)
         return _bound(bind[expression], situation)
 
     return lookup
@@ -112,6 +112,18 @@ def _bound(regex: Regex, situation: Situation) -> Found:
     return MISSING
 
 
+@lru_cache(maxsize=4096)
+def _reference(expression: str) -> tuple[str, str, tuple[str, ...]]:
+    """Return what an expression refers to: result, results or a name; the tool; the path."""
+    result = _RESULT.fullmatch(expression)
+    if result:
+        return "result", "", _path(result[1])
+    results = _RESULTS.fullmatch(expression)
+    if results:
+        return "results", results[1], _path(results[2])
+    return "name", "", ()
+
+
 def _path(dotted: str) -> tuple[str, ...]:
     return tuple(dotted.split(".")[1:])
 
@@ -119,9 +131,7 @@ def _path(dotted: str) -> tuple[str, ...]:
 def _faults(text: str, names: Mapping[str, object]) -> Iterator[str]:
     """Give every expression that means nothing, and the text itself if braces are left over."""
     for found in _TEMPLATE.finditer(text):
-        expression = found[1]
-        known = _RESULT.fullmatch(expression) or _RESULTS.fullmatch(expression)
-        if not known and expression not in names:
+        if _reference(found[1])[0] == "name" and found[1] not in names:
             yield found[0]
     if "{{" in _TEMPLATE.sub("", text):
         yield text
