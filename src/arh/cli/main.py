@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
+from importlib import import_module  # noqa: TID251 - names come from the table below
 
 from arh import __version__
 
@@ -23,7 +23,7 @@ COMMANDS = {
     "selftest": ("arh.cli.selftest", "show that seeded defects are caught"),
     "packs": ("arh.cli.packs", "list the installed workflow packs"),
 }
-OK, USAGE, INTERRUPTED = 0, 2, 130
+OK, USAGE = 0, 2
 
 Command = Callable[[Sequence[str]], int]
 
@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     if words[0] not in COMMANDS:
         return _unknown(words[0])
-    return guarded(_command(words[0]), words[1:])
+    from arh.harness.exits import guarded
+
+    return guarded(lambda rest: _command(words[0])(rest), words[1:])
 
 
 def usage() -> str:
@@ -59,23 +61,6 @@ def usage() -> str:
             "",
         ]
     )
-
-
-def guarded(command: Command, words: Sequence[str]) -> int:
-    """Run a command; what its user can mend is listed, with exit code 2."""
-    from arh.errors import AuthoringError
-
-    try:
-        return command(words)
-    except AuthoringError as error:
-        sys.stderr.write(f"{error}\n")
-        return USAGE
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()
-        return OK
 
 
 def _command(name: str) -> Command:

@@ -1,4 +1,7 @@
-"""`arh verify DIR`: says whether the evidence in a folder is whole, and names the first bad entry."""
+"""`arh verify DIR`.
+
+Says whether the evidence in a folder is whole, and names the first bad entry.
+"""
 
 from __future__ import annotations
 

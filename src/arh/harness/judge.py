@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from arh.foreign import ForeignFailure, call
 from arh.harness.narrative import claim_lines, path_line
+from arh.harness.rules import conclude, finding
 from arh.ports.control import Evaluator
 from arh.records.control.evidence import Evidence
 from arh.records.control.plan import Located
@@ -20,7 +21,6 @@ from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import (
     LEVELS,
     EvaluationResult,
-    Finding,
     Level,
     ScenarioVerdict,
     Status,
@@ -29,9 +29,6 @@ from arh.records.packs import WorkflowPack
 
 OURS = frozenset({"fixture_mismatch", "harness_error"})
 WORST_FIRST: tuple[Status, ...] = ("fail", "error", "indeterminate", "not_exercised", "pass")
-UNREAD = "evidence.unreadable"
-CONFLICT = "evidence.conflict"
-GAP = "evidence.gap"
 
 
 def judge(
@@ -104,15 +101,12 @@ def _error(evaluator: Evaluator, summary: str) -> EvaluationResult:
 
 def _sources(evidence: Evidence) -> EvaluationResult:
     """Return what the sources of the evidence say of each other, as a result of its own."""
-    findings = [Finding(UNREAD, "system", "indeterminate", p) for p in evidence.problems]
-    for one in evidence.discrepancies:
-        rule, severity = (CONFLICT, "fail") if one.kind == "conflict" else (GAP, "indeterminate")
-        found = Finding(rule, "system", severity, one.message, events=one.events)  # type: ignore[arg-type]
-        findings.append(found)
-    severities = {finding.severity for finding in findings}
-    status: Status = "pass"
-    if severities:
-        status = "fail" if "fail" in severities else "indeterminate"
+    findings = [finding("evidence.unreadable", problem) for problem in evidence.problems]
+    findings += [
+        finding(f"evidence.{one.kind}", one.message, events=one.events)
+        for one in evidence.discrepancies
+    ]
+    status = conclude(findings, "pass")
     summary = f"{len(findings)} disagreements between the sources of evidence"
     return EvaluationResult("evidence", "1", status, summary, tuple(findings), checks=4)
 
@@ -122,10 +116,7 @@ def _excused(result: EvaluationResult, expected: frozenset[str]) -> EvaluationRe
     left = tuple(f for f in result.findings if f.rule not in expected)
     if len(left) == len(result.findings) or result.status == "error":
         return result
-    severities = {finding.severity for finding in left}
-    status: Status = "pass"
-    if severities & {"fail", "indeterminate"}:
-        status = "fail" if "fail" in severities else "indeterminate"
+    status = conclude(left, "pass")
     return replace(result, findings=left, status=status)
 
 

@@ -1,0 +1,52 @@
+"""The exit codes of every command, and the process's own border, where each end becomes one of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from arh.errors import AuthoringError
+
+PASS: Final = 0
+FAIL: Final = 1
+USAGE: Final = 2
+INCONCLUSIVE: Final = 3
+CRASHED: Final = 4
+INTERRUPTED: Final = 130
+BY_DECISION: Final = {"pass": PASS, "fail": FAIL, "inconclusive": INCONCLUSIVE}
+
+Command = Callable[[Sequence[str]], int]
+
+
+def guarded(command: Command, words: Sequence[str]) -> int:
+    """Run a command to an exit code: what its user can mend is listed, a crash is never a verdict."""
+    try:
+        return command(words)
+    except AuthoringError as error:
+        sys.stderr.write(f"{error}\n")
+        return USAGE
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _unread()
+    except Exception:  # noqa: BLE001 - a traceback's own exit code would read as `fail`
+        return _crashed()
+
+
+def _crashed() -> int:
+    from traceback import print_exc
+
+    print_exc()
+    sys.stderr.write("arh failed; this is no verdict on the agent\n")
+    return CRASHED
+
+
+def _unread() -> int:
+    """End quietly where nobody reads the output any more, as `head` does not."""
+    from contextlib import suppress
+
+    with suppress(OSError):
+        sys.stderr.close()
+    return CRASHED
