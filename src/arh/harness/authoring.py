@@ -69,7 +69,9 @@ def shown(value: object) -> str:
         return "an object with " + (", ".join(map(str, list(value)[:4])) or "no keys")
     if isinstance(value, list):
         return f"a list of {len(value)}"
-    return {True: "true", False: "false", None: "null"}.get(value, str(value))  # type: ignore[call-overload,no-any-return]
+    if value is None or isinstance(value, bool):
+        return {True: "true", False: "false", None: "null"}[value]
+    return str(value)
 
 
 def _problem(

@@ -11,8 +11,17 @@ from dataclasses import replace
 from typing import Final
 
 from arh.errors import Problem, quoted
+from arh.harness.assertion_kinds import RECORD_FIELDS
 from arh.harness.assertion_rules import assertion_problems
-from arh.harness.known import NEVER_ACCEPTABLE, TERMINATIONS, Known, Rule, repeated, unknown
+from arh.harness.known import (
+    NEVER_ACCEPTABLE,
+    SIDE_EFFECTS,
+    TERMINATIONS,
+    Known,
+    Rule,
+    repeated,
+    unknown,
+)
 from arh.harness.patterns import pattern_problem, schema_problem
 from arh.records.control.scenario import (
     ActionConstraint,
@@ -98,6 +107,9 @@ def _names(assertion: Assertion, known: Known) -> Iterator[Problem]:
     named = [("where", key) for key in assertion.where]
     named += [("field", assertion.field)] if assertion.field else []
     yield from _fields(assertion.collection, named, known)
+    kind = assertion.where.get("kind") if assertion.collection == SIDE_EFFECTS else None
+    if isinstance(kind, str):
+        yield from unknown("where.kind", kind, "tool", known.tools)
     if assertion.other_collection is not None:
         other = assertion.other_collection
         yield from unknown("other_collection", other, "collection", known.collections)
@@ -108,7 +120,9 @@ def _fields(collection: str, named: Iterable[tuple[str, str]], known: Known) -> 
     """Yield fields that rows of the collection cannot have, where the pack says which they have."""
     fields = known.fields.get(collection)
     for place, name in named if fields else ():
-        yield from unknown(place, name, f"field of {collection}", fields or ())
+        if name not in RECORD_FIELDS:
+            first = name.partition(".")[0]
+            yield from unknown(place, first, f"field of {collection}", fields or ())
 
 
 def changes_name_collections(scenario: Scenario, known: Known) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, get_args
 
 from arh.canonical import Json
 from arh.errors import Problem, closest
-from arh.harness.datasets import Dataset, DatasetCatalogue
+from arh.harness.datasets import DatasetCatalogue
 from arh.records.control.scenario import Scenario
 from arh.records.packs import WorkflowPack
 from arh.records.tasks import Termination
@@ -28,7 +28,10 @@ EVALUATORS: Final = (
 )
 TERMINATIONS: Final[tuple[str, ...]] = get_args(Termination)
 NEVER_ACCEPTABLE: Final = ("watchdog", "hung", "fixture_mismatch", "harness_error")
-DERIVED: Final = ("side_effects",)
+SIDE_EFFECTS: Final = "side_effects"
+SIDE_EFFECT_FIELDS: Final = frozenset(
+    {"seq", "kind", "entity_id", "collection", "operation_id", "payload"}
+)
 _LISTED_MAX: Final = 12
 
 
@@ -69,15 +72,13 @@ class Known:
             workflow=f"{pack.name}@{pack.major}",
             tools={m.name: m for m in manifests},
             arguments={m.name: properties(m.parameters) for m in manifests},
-            collections=frozenset(spec.name for spec in pack.collections) | frozenset(DERIVED),
-            fields={spec.name: frozenset(spec.fields) for spec in pack.collections},
+            collections=frozenset(spec.name for spec in pack.collections) | {SIDE_EFFECTS},
+            fields={
+                SIDE_EFFECTS: SIDE_EFFECT_FIELDS,
+                **{spec.name: frozenset(spec.fields) for spec in pack.collections},
+            },
             policies=frozenset(name for name, _ in pack.policies),
         )
-
-    def seeded_fields(self, collection: str) -> frozenset[str]:
-        """Return the fields that rows of a dataset have, empty where there is none."""
-        found = self.catalogue.load(collection)
-        return found.fields if isinstance(found, Dataset) else frozenset()
 
 
 Rule: TypeAlias = Callable[[Scenario, Known], Iterator[Problem]]

@@ -15,9 +15,10 @@ from typing import Final, TypeAlias
 
 from arh import canonical
 from arh.errors import quoted, safe
+from arh.harness.assertion_kinds import RECORD_FIELDS
 from arh.harness.datasets import DatasetCatalogue
 from arh.harness.expectation_rules import assertions_of
-from arh.harness.known import DERIVED, properties
+from arh.harness.known import properties
 from arh.harness.scenario_loader import LoadedSuite
 from arh.records.control.plan import Located
 from arh.records.control.scenario import Assertion, Category, ResponseRules, Scenario, Trajectory
@@ -103,7 +104,8 @@ def doubtful_field(scenario: Scenario, world: World) -> Iterator[Weakness]:
     """Rows are chosen by a field that neither data nor tools have, so none may ever match."""
     for field, assertion in assertions_of(scenario):
         known = world.fields.get(assertion.collection, frozenset())
-        for name in sorted(set(assertion.where) - known) if known else ():
+        named = {name.partition(".")[0] for name in assertion.where if name not in RECORD_FIELDS}
+        for name in sorted(named - known) if known else ():
             message = f"neither data nor tools show a field {quoted(name)}: a row may never match"
             yield "doubtful-field", f"{field}.where", message
 
@@ -257,7 +259,7 @@ def _fields(
     spec: CollectionSpec, written: frozenset[str], catalogue: DatasetCatalogue
 ) -> frozenset[str]:
     """Return the fields that rows seem to have, empty where the pack says which they have."""
-    if spec.fields or spec.name in DERIVED:
+    if spec.fields:
         return frozenset()  # the loader has held them to the pack's own list
     named = {*spec.key_fields, *spec.business_key, *spec.volatile, spec.tenant_field or ""}
     found = catalogue.load(spec.name) if spec.seeded else ()
