@@ -9,6 +9,7 @@ injections, each must be witnessed.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -45,36 +46,52 @@ def deliveries(
 
 
 @dataclass(slots=True)
+class _Visit:
+    """One call's way through the port: what was injected, and the symptom that it left with."""
+
+    injected: Event | None = None
+    left: object = None
+
+
+@dataclass(slots=True)
 class _Trace:
-    """The events of one fault by kind."""
+    """The events of one fault: its arming, its visits by call (several may be under way)."""
 
     armed: list[Event] = field(default_factory=list)
-    entered: list[Event] = field(default_factory=list)
-    injected: list[Event] = field(default_factory=list)
-    left: list[Event] = field(default_factory=list)
+    visits: list[_Visit] = field(default_factory=list)
+    injected: list[tuple[Event, _Visit]] = field(default_factory=list)
+    under_way: dict[object, _Visit] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
-        """File an event; kinds that are no fault proxy's prove nothing."""
-        kinds = {
-            "fault_armed": self.armed,
-            "port_entered": self.entered,
-            "fault_injected": self.injected,
-            "port_left": self.left,
-        }
-        if event.kind in kinds:
-            kinds[event.kind].append(event)
+        """File an event; an injection outside any visit gets one that it never left."""
+        call = event.data.get("call")
+        match event.kind:
+            case "fault_armed":
+                self.armed.append(event)
+            case "port_entered":
+                self.under_way[call] = visit = _Visit()
+                self.visits.append(visit)
+            case "fault_injected":
+                visit = self.under_way.get(call) or _Visit()
+                visit.injected = event
+                self.injected.append((event, visit))
+            case "port_left":
+                self.under_way.pop(call, _Visit()).left = event.data.get("symptom")
 
-    def left_after(self, injected: Event) -> Event | None:
-        """Return how the struck call left its port, if it shows the symptom that was injected."""
-        of_call = (e for e in self.left if e.seq > injected.seq and _same_call(e, injected))
-        left = next(of_call, None)
-        if left is None or left.data.get("symptom") != injected.data.get("symptom"):
-            return None
-        return left
 
-    def entered_before(self, injected: Event) -> bool:
-        """Return true if the struck call had entered its port."""
-        return any(e.seq < injected.seq and _same_call(e, injected) for e in self.entered)
+class _Records:
+    """One kind of callers' records, to be found by what came next for an actor."""
+
+    def __init__(self, records: Sequence[Witness]) -> None:
+        self._of: dict[str, list[Witness]] = {}
+        for record in sorted(records, key=attrgetter("seq")):
+            self._of.setdefault(record.actor, []).append(record)
+
+    def after(self, event: Event) -> Witness | None:
+        """Return the actor's first record that was written after the event."""
+        mine = self._of.get(event.actor, [])
+        at = bisect_right(mine, event.seq, key=attrgetter("seq"))
+        return mine[at] if at < len(mine) else None
 
 
 class _Log:
@@ -84,8 +101,8 @@ class _Log:
         self, calls: Sequence[CallEvidence], exchanges: Sequence[ExchangeEvidence]
     ) -> None:
         self._by_id = {call.call_id: call for call in calls}
-        self._calls = sorted(calls, key=attrgetter("seq"))
-        self._exchanges = sorted(exchanges, key=attrgetter("seq"))
+        self._calls = _Records(calls)
+        self._exchanges = _Records(exchanges)
 
     def caller_of(self, injected: Event, found: Row) -> Witness | None:
         """Return the record of the call that was struck.
@@ -94,17 +111,23 @@ class _Log:
         the actor's next ones to end.
         """
         if found.port == "complete":
-            return _next(self._exchanges, injected)
+            return self._exchanges.after(injected)
         call = injected.data.get("call")
-        return self._by_id.get(str(call)) if call else _next(self._calls, injected)
+        return self._by_id.get(str(call)) if call else self._calls.after(injected)
 
 
 def _delivery(plan: FaultPlan, trace: _Trace, log: _Log) -> FaultEvidence:
     """Return how far one fault's delivery is proven, with the events that prove it."""
     found = row(plan)
-    witnesses = [_witness(plan, found, event, trace, log) for event in trace.injected]
-    proof = [*trace.armed, *trace.injected]
-    events = [event.id for event in proof] + [w.event_id for w in witnesses if w is not None]
+    witnesses = [
+        _witness(plan, found, event, log)
+        if found and visit.left == event.data.get("symptom")
+        else None
+        for event, visit in trace.injected
+    ]
+    struck = [event for event, _ in trace.injected]
+    events = [event.id for event in (*trace.armed, *struck)]
+    events += [witness.event_id for witness in witnesses if witness is not None]
     return FaultEvidence(
         fault_id=plan.id,
         target_type=plan.target_type,
@@ -113,7 +136,7 @@ def _delivery(plan: FaultPlan, trace: _Trace, log: _Log) -> FaultEvidence:
         effect=plan.effect,
         state=_state(trace, witnesses),
         events=tuple(dict.fromkeys(events)),
-        calls=tuple(dict.fromkeys(map(_call_id, trace.injected, witnesses))),
+        calls=tuple(dict.fromkeys(map(_call_id, struck, witnesses))),
     )
 
 
@@ -121,25 +144,20 @@ def _state(trace: _Trace, witnesses: Sequence[Witness | None]) -> FaultState:
     """Return the first thing that is missing, or that nothing is."""
     if not trace.armed:
         return "not_armed"
-    if not trace.entered:
+    if not trace.visits:
         return "not_exposed"
     if not trace.injected:
         return "not_injected"
     return "not_witnessed" if None in witnesses else "delivered"
 
 
-def _witness(
-    plan: FaultPlan, found: Row | None, injected: Event, trace: _Trace, log: _Log
-) -> Witness | None:
+def _witness(plan: FaultPlan, found: Row, injected: Event, log: _Log) -> Witness | None:
     """Return the caller's record that shows the injected symptom, or `None`."""
     data = injected.data
-    symptom = data.get("symptom")
-    if found is None or (data.get("phase"), data.get("effect")) != (plan.phase, plan.effect):
+    symptom = str(data.get("symptom"))
+    if (data.get("phase"), data.get("effect")) != (plan.phase, plan.effect):
         return None
-    promised = (found.symptom, *(("timeout",) if found.late else ()))
-    if symptom not in promised or not trace.entered_before(injected):
-        return None
-    if trace.left_after(injected) is None:
+    if symptom != found.symptom and not (found.late and symptom == "timeout"):
         return None
     caller = log.caller_of(injected, found)
     if caller is None:
@@ -194,16 +212,6 @@ def _value(caller: Witness, path: str) -> object:
     for name in path.split("."):
         value = getattr(value, name, None)
     return value
-
-
-def _next(records: Sequence[Any], injected: Event) -> Any:  # noqa: ANN401 - one kind or the other
-    """Return the first record of the same actor that was written after the injection."""
-    later = (r for r in records if r.seq > injected.seq and r.actor == injected.actor)
-    return next(later, None)
-
-
-def _same_call(event: Event, injected: Event) -> bool:
-    return bool(event.data.get("call") == injected.data.get("call"))
 
 
 def _call_id(injected: Event, witness: Witness | None) -> str:
