@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from hashlib import sha256
 from typing import Final, final
 
-from arh.canonical import Json, JsonValue
-from arh.canonical import digest as canonical_digest
+from arh.canonical import Json, JsonValue, line
 from arh.errors import HarnessError
 from arh.ports.sue import Clock
 from arh.records.setup import SeedRecord
@@ -330,18 +330,16 @@ class _Write:
 
 def entry_digest(entry: CommitEntry) -> str:
     """Return the digest of an entry over everything in it but itself, `previous` included."""
-    operation = entry.operation
-    return canonical_digest(
-        {
-            "sequence": entry.sequence,
-            "at_ms": entry.at_ms,
-            "operation": {name: getattr(operation, name) for name in _OPERATION_FIELDS},
-            "changes": [_digested(change) for change in entry.changes],
-            "state_before": entry.state_before,
-            "state_after": entry.state_after,
-            "previous": entry.previous,
-        }
-    )
+    parts = [
+        entry.previous,
+        entry.sequence,
+        entry.at_ms,
+        [getattr(entry.operation, name) for name in _OPERATION_FIELDS],
+        [_digested(change) for change in entry.changes],
+        entry.state_before,
+        entry.state_after,
+    ]
+    return sha256(line(parts)).hexdigest()
 
 
 def _digested(change: Change) -> list[JsonValue]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -11,6 +12,7 @@ from arh.canonical import Json, JsonValue
 from arh.errors import HarnessError
 from arh.records.setup import SeedRecord
 from arh.records.state import (
+    CommitEntry,
     Conflict,
     Operation,
     Receipt,
@@ -417,3 +419,31 @@ def test_the_cost_counter_sees_a_scan(monkeypatch: pytest.MonkeyPatch) -> None:
     small, large = (cost_of_an_action(size, monkeypatch) for size in (10, 1_000))
 
     assert large > small * 10
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        lambda e: replace(e, sequence=2),
+        lambda e: replace(e, at_ms=9),
+        lambda e: replace(e, previous="0"),
+        lambda e: replace(e, state_before="0"),
+        lambda e: replace(e, state_after="0"),
+        lambda e: replace(e, changes=()),
+        lambda e: replace(e, changes=(replace(e.changes[0], digest_after="0"),)),
+        lambda e: replace(e, changes=(replace(e.changes[0], tenant="rival"),)),
+        lambda e: replace(e, operation=replace(e.operation, subject="other")),
+        lambda e: replace(e, operation=replace(e.operation, approval_id="AP1")),
+    ],
+)
+def test_an_entry_that_was_altered_has_another_digest(
+    tamper: Callable[[CommitEntry], CommitEntry],
+) -> None:
+    """Every part of an entry is under its digest."""
+    state = made()
+    tx = opened(state)
+    tx.put("accounts", "A1", {})
+    tx.commit()
+    entry = state.reader().changes_since(0)[0]
+
+    assert entry_digest(tamper(entry)) != entry.digest
