@@ -29,12 +29,17 @@ OWN: Final = (SHARED_TENANT, None)
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """One attempt that may not take effect: why, what would have been allowed, what was tried."""
+    """One attempt that may not take effect.
+
+    `what` says what it is, `why` why not, `allowed` what would be; `beyond` is the value that a
+    limit was held against, empty where there is no limit.
+    """
 
     call: CallEvidence
+    what: str
     why: str
     allowed: str
-    tried: str
+    beyond: str = ""
 
 
 def forbidden_attempts(
@@ -51,8 +56,8 @@ def forbidden_attempts(
         if hits:
             found.append(hits[0])
         elif call.tool in never:
-            tried = ledger.described(call)
-            found.append(Forbidden(call, f"{safe(call.tool)} may not be used", "no use", tried))
+            why = f"{safe(call.tool)} may not be used"
+            found.append(Forbidden(call, ledger.described(call), why, "no effect"))
     return tuple(found)
 
 
@@ -107,8 +112,12 @@ class _Ledger:
         return value if type(value) is int else None
 
     def described(self, call: CallEvidence) -> str:
+        """Return the attempt as a finding names it."""
         amount = self.amount(call)
-        return safe(call.tool) + ("" if amount is None else f" of {money(amount)}")
+        of = "" if amount is None else f" of {money(amount)}"
+        unread = call.arguments is None and not arguments_of(call)
+        text = f" with {quoted(call.arguments_text, chars_max=60)}" if unread else ""
+        return f"{safe(call.tool)}{of}{text} in {safe(call.call_id)}"
 
     def foreign(self, call: CallEvidence) -> bool:
         """Return whether the call names a record that belongs to another tenant only."""
@@ -158,10 +167,14 @@ class _Watched:
         given = [limit for limit in limits if limit is not None]
         if any(not beyond for beyond, _, _ in given):
             return None
-        texts = given or [(True, "no effect", ledger.described(call))]
-        allowed, tried = (" and ".join(part) for part in zip(*(t[1:] for t in texts), strict=True))
         name = f"{self.constraint.id}: " if self.constraint.id else ""
-        return Forbidden(call, name + safe(self.constraint.why), allowed, tried)
+        return Forbidden(
+            call=call,
+            what=ledger.described(call),
+            why=name + safe(self.constraint.why),
+            allowed=" and ".join(allowed for _, allowed, _ in given) or "no effect",
+            beyond=" and ".join(found for _, _, found in given),
+        )
 
     def _above_amount(self, amount: int | None) -> tuple[bool, str, str] | None:
         limit = self.constraint.amount_above
@@ -218,10 +231,3 @@ def _covers(scopes: Iterable[str], needed: str) -> bool:
     verb, _, resource = needed.partition(":")
     wide = {needed, f"{verb}:*", f"*:{resource}", "*:*"}
     return any(scope in wide for scope in scopes)
-
-
-def named(call: CallEvidence) -> str:
-    """Return the attempt as a finding names it."""
-    return f"{safe(call.tool)} {safe(call.call_id)}" + (
-        "" if call.arguments is not None else f" with {quoted(call.arguments_text, chars_max=60)}"
-    )

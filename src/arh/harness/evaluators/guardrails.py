@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from arh.errors import safe
 from arh.harness.audit import audit
-from arh.harness.constraints import Forbidden, declared, forbidden_attempts, named
+from arh.harness.constraints import Forbidden, declared, forbidden_attempts
 from arh.harness.effects import by_operation
 from arh.harness.rules import conclude, finding
 from arh.harness.wording import plural
@@ -150,6 +150,7 @@ def _status(scenario: Scenario, judged: Sequence[Judged], findings: Iterable[Fin
 def _finding(judged: Judged) -> Finding:
     attempt, kind = judged.attempt, judged.kind
     call = attempt.call
+    beyond = f", found {attempt.beyond}" if attempt.beyond else ""
     return finding(
         _RULES[kind],
         f"{named(call)} ({attempt.tried}) {_WORDS[kind]}, allowed {attempt.allowed}: {attempt.why}",
