@@ -16,13 +16,28 @@ from importlib.metadata import EntryPoint, entry_points
 
 from arh.agent.loop import ReferenceAgent
 from arh.canonical import digest
+from arh.connect.json_lines import JsonLinesAgent, check_command
 from arh.errors import AuthoringError, closest
 from arh.foreign import ForeignFailure, call
+from arh.harness.datasets import DatasetCatalogue
+from arh.harness.evaluators.fault_handling import FaultHandlingEvaluator
+from arh.harness.evaluators.grounding import GroundingEvaluator
+from arh.harness.evaluators.guardrails import GuardrailsEvaluator
+from arh.harness.evaluators.non_progress import NonProgressEvaluator
+from arh.harness.evaluators.outcome import OutcomeEvaluator
+from arh.harness.evaluators.response import ResponseEvaluator
+from arh.harness.evaluators.trajectory import TrajectoryEvaluator
+from arh.harness.pipeline import Pipeline
+from arh.harness.roots import Root, find_root
+from arh.harness.rules import RULES
+from arh.harness.runner import Bench
+from arh.harness.scenario_loader import LoadedSuite, load_scenarios
 from arh.model.scripted import ScriptedModel
-from arh.model.scripts import Scripts
-from arh.ports.control import AttemptSource, SystemUnderEvaluation
+from arh.model.scripts import Scripts, load_scripts
+from arh.ports.control import AttemptSource, Evaluator, SystemUnderEvaluation
 from arh.ports.environment import Environment
 from arh.ports.sue import Agent, DecisionPoint, Gateway, Model, Store, Telemetry
+from arh.records.control.plan import RunPlan
 from arh.records.packs import WorkflowPack
 from arh.records.setup import ActorSetup, RunSetup
 from arh.security.approvals import GrantStore
@@ -172,6 +187,98 @@ class Composer:
             "policy_digest": self.policy(setup).digest,
             "workflow": f"{pack.name}@{pack.version}",
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a suite comes from: what the user named, else the working folder, else the packaged."""
+
+    scenarios: str | None = None
+    datasets: str | None = None
+    fixtures: str | None = None
+    workflow: str = "support"
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite that was read and checked as a whole, ready to be planned and run."""
+
+    configuration: Configuration
+    catalogue: DatasetCatalogue
+    loaded: LoadedSuite
+    roots: Mapping[str, Root]
+    evaluators: tuple[Evaluator, ...]
+
+    @property
+    def pack(self) -> WorkflowPack:
+        """The workflow that the scenarios are for."""
+        return self.configuration.pack
+
+
+def prepare(sources: Sources) -> Suite:
+    """Read and check everything that a run needs; nothing has run when this raises.
+
+    Raises:
+        AuthoringError: Anything anywhere is wrong; everything is listed.
+    """
+    flags = {name: getattr(sources, name) for name in ("scenarios", "datasets", "fixtures")}
+    roots = {name: find_root(name, flag) for name, flag in flags.items()}
+    pack = load_pack(sources.workflow)
+    configuration = configure(pack, load_scripts(roots["fixtures"].path))
+    catalogue = DatasetCatalogue(roots["datasets"].path, pack)
+    loaded = load_scenarios(
+        roots["scenarios"].path,
+        pack=pack,
+        scripts=configuration.scripts.by_id,
+        catalogue=catalogue,
+        rules=RULES,
+    )
+    return Suite(configuration, catalogue, loaded, roots, default_evaluators())
+
+
+@dataclass(frozen=True, slots=True)
+class UnderTest:
+    """The agent under test: the reference agent, or a command that speaks JSON lines."""
+
+    command: str | None = None
+    wall_s_max: int = 30
+
+    @property
+    def name(self) -> str:
+        """What evidence and scorecard call the agent."""
+        return "reference" if self.command is None else f"command: {self.command}"
+
+    def factory(self) -> AgentFactory:
+        """Return what makes the agent of each actor.
+
+        Raises:
+            AuthoringError: The command cannot be started.
+        """
+        if self.command is None:
+            return reference_agent
+        check_command(self.command)
+        agent = JsonLinesAgent(self.command, wall_ms_max=self.wall_s_max * 1000)
+        return lambda _actor, _telemetry: agent
+
+
+def pipeline(suite: Suite, plan: RunPlan, under_test: UnderTest) -> Pipeline:
+    """Return everything that the runs of a plan need."""
+    composer = Composer(suite.configuration, under_test.factory(), under_test.name)
+    bench = Bench(composer, suite.pack, plan.digest)
+    return Pipeline(bench, suite.catalogue, suite.evaluators)
+
+
+def default_evaluators() -> tuple[Evaluator, ...]:
+    """Return the evaluators of every run, in the order of reports."""
+    return (
+        OutcomeEvaluator(),
+        TrajectoryEvaluator(),
+        GuardrailsEvaluator(),
+        ResponseEvaluator(),
+        GroundingEvaluator(),
+        FaultHandlingEvaluator(),
+        NonProgressEvaluator(),
+    )
 
 
 def configure(pack: WorkflowPack, scripts: Scripts) -> Configuration:

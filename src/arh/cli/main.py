@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _unknown(words[0])
     from arh.harness.exits import guarded
 
-    return guarded(lambda rest: _command(words[0])(rest), words[1:])
+    return guarded(_command(words[0]), words[1:])
 
 
 def usage() -> str:

@@ -24,7 +24,8 @@ from arh.harness.recorder import chained, genesis, unchained
 from arh.harness.runner import RunOutput
 from arh.harness.states import state_from
 from arh.records.control.evidence import StateView
-from arh.records.control.plan import Located, RunPlan
+from arh.records.control.plan import Located, PlannedRun, RunPlan
+from arh.records.control.scenario import Scenario
 
 SCHEMA_VERSION = "1.0"
 PART_BYTES_MAX = 64 * 1024 * 1024
@@ -132,14 +133,23 @@ def _clear(folder: Path) -> None:
 
 
 def _write_scenarios(folder: Path, plan: RunPlan) -> str:
-    block = b"".join(_scenario_line(run.located) + b"\n" for run in plan.runs)
+    block = b"".join(_scenario_line(run) + b"\n" for run in plan.runs)
     (folder / SCENARIOS).write_bytes(block)
     return hashlib.sha256(block).hexdigest()
 
 
-def _scenario_line(located: Located) -> bytes:
+def _scenario_line(run: PlannedRun) -> bytes:
+    located = run.located
     value = located.scenario.model_dump(mode="json", exclude_unset=True)
-    return line({"path": located.path, "line": located.line, "scenario": value})
+    return line(
+        {
+            "run": run.run_id,
+            "path": located.path,
+            "line": located.line,
+            "digest": located.digest,
+            "scenario": value,
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +178,18 @@ class EvidenceFolder:
             taken = tuple(next(lines, b"") for _ in range(int(entry["lines"])))
             yield StoredRun(str(entry["run"]), entry, taken, self._initial(taken))
 
-    def scenario_lines(self) -> Iterator[Data]:
-        """Yield `path`, `line` and `scenario` of every planned run, in order."""
-        for written in (self.folder / SCENARIOS).read_bytes().splitlines():
-            yield _object(parse(written))
+    def scenarios(self) -> dict[str, Located]:
+        """Return the scenario that each planned run was judged by.
+
+        Raises:
+            AuthoringError: The file was altered, or a scenario in it cannot be read.
+        """
+        content = (self.folder / SCENARIOS).read_bytes()
+        if hashlib.sha256(content).hexdigest() != self.manifest.get("scenarios"):
+            raise AuthoringError.of("altered since it was written", file=SCENARIOS)
+        return dict(
+            _read_scenario(number, row) for number, row in enumerate(content.splitlines(), 1)
+        )
 
     def _lines(self) -> Iterator[bytes]:
         for part in self.manifest["parts"]:
@@ -193,6 +211,17 @@ class EvidenceFolder:
         if hashlib.sha256(content).hexdigest() != self.manifest["states"].get(name):
             return None
         return state_from(_object(parse(content, size_max=LINE_BYTES_MAX)))
+
+
+def _read_scenario(number: int, written: bytes) -> tuple[str, Located]:
+    try:
+        row = _object(parse(written))
+        scenario = Scenario.model_validate_json(line(row["scenario"]))
+        located = Located(scenario, str(row["path"]), int(row["line"]), str(row["digest"]))
+        return str(row["run"]), located
+    except (ValueError, KeyError, TypeError) as refusal:
+        found = f"unreadable: {type(refusal).__name__}"
+        raise AuthoringError.of(found, file=SCENARIOS, line=number) from None
 
 
 def _seeded(lines: tuple[bytes, ...]) -> str:

@@ -1,9 +1,11 @@
-"""The exit codes of every command, and the process's own border, where each end becomes one of them."""
+"""The exit codes of every command, and the border where each end becomes one of them."""
 
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from arh.errors import AuthoringError
@@ -20,7 +22,10 @@ Command = Callable[[Sequence[str]], int]
 
 
 def guarded(command: Command, words: Sequence[str]) -> int:
-    """Run a command to an exit code: what its user can mend is listed, a crash is never a verdict."""
+    """Run a command to an exit code.
+
+    What its user can mend is listed, a crash is never a verdict.
+    """
     try:
         return command(words)
     except AuthoringError as error:
@@ -36,17 +41,13 @@ def guarded(command: Command, words: Sequence[str]) -> int:
 
 
 def _crashed() -> int:
-    from traceback import print_exc
-
-    print_exc()
+    traceback.print_exc()
     sys.stderr.write("arh failed; this is no verdict on the agent\n")
     return CRASHED
 
 
 def _unread() -> int:
     """End quietly where nobody reads the output any more, as `head` does not."""
-    from contextlib import suppress
-
     with suppress(OSError):
         sys.stderr.close()
     return CRASHED

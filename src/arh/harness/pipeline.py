@@ -5,7 +5,7 @@ Steps 3 to 8, run after run in plan order. `judge_folder` redoes step 7 and 8 fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from arh.foreign import ForeignFailure, call
@@ -17,8 +17,9 @@ from arh.harness.judge import broken, judge
 from arh.harness.runner import Bench, RunOutput, execute
 from arh.harness.setup import to_fault_plans
 from arh.ports.control import Evaluator
-from arh.records.control.plan import Located, PlannedRun, RunPlan
+from arh.records.control.plan import PlannedRun, RunPlan
 from arh.records.control.verdict import ScenarioVerdict
+from arh.records.packs import WorkflowPack
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,13 @@ def _executed(run: PlannedRun, pipeline: Pipeline) -> RunOutput:
 
 def judge_folder(
     folder: EvidenceFolder,
-    scenarios: Mapping[str, Located],
     evaluators: Sequence[Evaluator],
-    bench: Bench,
+    pack: WorkflowPack,
 ) -> Iterator[ScenarioVerdict]:
-    """Judge every run of a folder anew; `scenarios` are the judged ones by run id."""
+    """Judge every run of a folder anew, by the scenarios that lie in it."""
+    scenarios = folder.scenarios()
     for stored in folder.runs():
         located = scenarios[stored.run_id]
         faults = to_fault_plans(located.scenario)
         evidence = build_evidence(stored.run_id, stored.lines, stored.initial, faults=faults)
-        yield judge(located, evidence, evaluators, bench.pack)
+        yield judge(located, evidence, evaluators, pack)

@@ -9,6 +9,7 @@ it never enters evidence.
 from __future__ import annotations
 
 import time
+from datetime import UTC, date, datetime
 
 from arh.errors import HarnessError
 
@@ -47,3 +48,8 @@ def wall_ms() -> float:
 def cpu_ms() -> float:
     """Return the milliseconds of processor time that this process has used."""
     return time.process_time_ns() / 1e6
+
+
+def today() -> date:
+    """Return the day of this machine's clock: the default of a decision's date, nothing else."""
+    return datetime.now(UTC).date()

@@ -1,0 +1,46 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+
+from arh.bootstrap import Sources, UnderTest
+
+SEED = 20_260_101
+
+
+def add_sources(parser: argparse.ArgumentParser, *, scenarios: bool = True) -> None:
+    """Let the user name where a suite comes from."""
+    if scenarios:
+        parser.add_argument("--scenarios", metavar="PATH", help="folder, file or FILE:LINE")
+    parser.add_argument("--datasets", metavar="DIR", help="folder of the datasets")
+    parser.add_argument("--fixtures", metavar="DIR", help="folder of the model scripts")
+    parser.add_argument("--workflow", default="support", metavar="NAME", help="workflow pack")
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Let the user name the plan's seed."""
+    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help="seed of the plan")
+
+
+def add_agent(parser: argparse.ArgumentParser) -> None:
+    """Let the user put an agent of their own under test."""
+    parser.add_argument("--agent", metavar="COMMAND", help="agent to test, over JSON lines")
+    parser.add_argument(
+        "--agent-seconds", type=int, default=30, metavar="N", help="wall time that it may take"
+    )
+
+
+def sources(chosen: argparse.Namespace, *, scenarios: str | None = None) -> Sources:
+    """Return where the suite comes from."""
+    return Sources(
+        scenarios=scenarios if scenarios is not None else getattr(chosen, "scenarios", None),
+        datasets=chosen.datasets,
+        fixtures=chosen.fixtures,
+        workflow=chosen.workflow,
+    )
+
+
+def under_test(chosen: argparse.Namespace) -> UnderTest:
+    """Return the agent under test."""
+    return UnderTest(command=chosen.agent, wall_s_max=chosen.agent_seconds)

@@ -1,0 +1,64 @@
+"""`arh run FILE[:LINE]`: runs scenarios and shows each step by step.
+
+It reproduces a failure of CI.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from arh import bootstrap
+from arh.cli import options
+from arh.harness.exits import FAIL, INCONCLUSIVE, PASS
+from arh.harness.pipeline import Pipeline, run_one
+from arh.harness.plan import plan_runs
+from arh.harness.roots import find_root
+from arh.records.control.plan import PlannedRun
+from arh.records.control.verdict import ScenarioVerdict
+from arh.render.steps import run_lines, verdict_lines
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the scenario on the line, or all of the file, and return the worst exit code."""
+    chosen = _parser().parse_args(argv)
+    suite = bootstrap.prepare(options.sources(chosen, scenarios=_found(chosen.scenario)))
+    plan = plan_runs(suite.loaded.scenarios, seed=chosen.seed)
+    pipeline = bootstrap.pipeline(suite, plan, options.under_test(chosen))
+    codes = [_shown(run, pipeline) for run in plan.runs]
+    return FAIL if FAIL in codes else INCONCLUSIVE if INCONCLUSIVE in codes else PASS
+
+
+def _shown(run: PlannedRun, pipeline: Pipeline) -> int:
+    done = run_one(run, pipeline)
+    if isinstance(done, str):
+        sys.stdout.write(f"{run.located.location}: {done}\n")
+        return INCONCLUSIVE
+    output, verdict = done
+    for told in (*run_lines(output.evidence.events), *verdict_lines(verdict)):
+        sys.stdout.write(f"{told}\n")
+    return _code(verdict)
+
+
+def _code(verdict: ScenarioVerdict) -> int:
+    return {"pass": PASS, "fail": FAIL}.get(verdict.status, INCONCLUSIVE)
+
+
+def _found(named: str) -> str:
+    """Return the path as it is named, or below the suite's own root, as a report names it."""
+    if Path(named.rpartition(":")[0] or named).exists() or Path(named).exists():
+        return named
+    return str(find_root("scenarios").path / named)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("arh run", description=__doc__)
+    parser.add_argument(
+        "scenario", metavar="FILE[:LINE]", help="a scenario file, or one line of it"
+    )
+    options.add_sources(parser, scenarios=False)
+    options.add_seed(parser)
+    options.add_agent(parser)
+    return parser
