@@ -140,7 +140,7 @@ def not_demanded(scenario: Scenario, _world: World) -> Iterator[Weakness]:
         return
     for evaluator, declared in _declared(scenario).items():
         if declared and evaluator not in scenario.expectations.pass_criteria:
-            message = f"{evaluator} has expectations, and a failure of it is not a failure"
+            message = f"{evaluator} has expectations, and no criterion demands that they are judged"
             yield "not-demanded", "expectations.pass_criteria", message
 
 

@@ -1,5 +1,7 @@
 """A suite loads whole or not at all, and says everything that is wrong with it at once."""
 
+# ruff: noqa: E501 - a message stands here in one line, as a user reads it
+
 from __future__ import annotations
 
 import json
@@ -75,10 +77,7 @@ def test_a_line_that_is_not_there_is_an_error(suite: Path) -> None:
     file = write(suite, "scenarios/shop/golden/a.jsonl", [scenario_value()])
 
     assert problems_of(Path(f"{file}:2")) == [
-        (
-            "scenarios/shop/golden/a.jsonl:2: there is no scenario here; each line of a .jsonl file "
-            "below a category's folder is one scenario"
-        )
+        "scenarios/shop/golden/a.jsonl:2: there is no scenario here; each line of a .jsonl file below a category's folder is one scenario"
     ]
 
 
@@ -107,27 +106,12 @@ def test_every_problem_of_every_file_is_reported_at_once(suite: Path) -> None:
 
     assert problems_of(suite) == [
         "scenarios/shop/golden/a.jsonl:2: not strict JSON: duplicate key at column 16",
-        (
-            "scenarios/shop/golden/a.jsonl:3: expected an object, one scenario a line, found "
-            "`a list of 0`"
-        ),
-        (
-            "scenarios/shop/negative/b.jsonl:2: `category`: expected negative, as the folder says, "
-            "found `golden`"
-        ),
-        (
-            "scenarios/shop/negative/b.jsonl:3: `split`: expected one of `development`, "
-            "`calibration`, `regression`, `holdout`, `adversarial`, found `prod`"
-        ),
+        "scenarios/shop/golden/a.jsonl:3: expected an object, one scenario a line, found `a list of 0`",
+        "scenarios/shop/negative/b.jsonl:2: `category`: expected negative, as the folder says, found `golden`",
+        "scenarios/shop/negative/b.jsonl:3: `split`: expected one of `development`, `calibration`, `regression`, `holdout`, `adversarial`, found `prod`",
         "scenarios/shop/negative/b.jsonl:3: `ownr`: this key is not known; did you mean `owner`?",
-        (
-            "scenarios/shop/negative/b.jsonl:4: `workflow`: expected the workflow shop@2, found "
-            "`shop@9`"
-        ),
-        (
-            "scenarios/shop/negative/b.jsonl:1: `id`: expected an id that shop/golden/a.jsonl:1 does "
-            "not have already, found `buy-a-lamp-001`"
-        ),
+        "scenarios/shop/negative/b.jsonl:4: `workflow`: expected the workflow shop@2, found `shop@9`",
+        "scenarios/shop/negative/b.jsonl:1: `id`: expected an id that shop/golden/a.jsonl:1 does not have already, found `buy-a-lamp-001`",
     ]
 
 
@@ -152,10 +136,7 @@ def test_every_problem_of_every_file_is_reported_at_once(suite: Path) -> None:
         ),
         (
             {"expectations.acceptable_outcomes.0.all_of.0.wher": {}},
-            (
-                "`expectations.acceptable_outcomes[0].all_of[0].wher`: this key is not known; did you "
-                "mean `where`?"
-            ),
+            "`expectations.acceptable_outcomes[0].all_of[0].wher`: this key is not known; did you mean `where`?",
         ),
         (
             {"expectations.pass_criteria.outcome": "fail"},
@@ -163,10 +144,7 @@ def test_every_problem_of_every_file_is_reported_at_once(suite: Path) -> None:
         ),
         (
             {"expectations.response": {"deterministic": {"must_reference": 5}}},
-            (
-                "`expectations.response.deterministic.must_reference`: expected a valid string or a "
-                "valid array, found `5`"
-            ),
+            "`expectations.response.deterministic.must_reference`: expected a valid string or a valid array, found `5`",
         ),
         ({"id": "A B"}, "`id`: expected text that matches "),
         ({"last_review": "soon"}, "`last_review`: expected a valid date"),
@@ -206,14 +184,8 @@ def test_folder_category_and_workflow_agree(suite: Path) -> None:
     write(suite, "scenarios/bank/golden/b.jsonl", [scenario_value({"id": "second-1"})])
 
     assert problems_of(suite) == [
-        (
-            "scenarios/bank/golden/b.jsonl:1: `workflow`: expected bank, as the folder says, found "
-            "`shop`"
-        ),
-        (
-            "scenarios/misc/a.jsonl:1: `category`: expected a category's folder, found `misc`; the "
-            "file belongs into a folder named after the category"
-        ),
+        "scenarios/bank/golden/b.jsonl:1: `workflow`: expected bank, as the folder says, found `shop`",
+        "scenarios/misc/a.jsonl:1: `category`: expected a category's folder, found `misc`; the file belongs into a folder named after the category",
     ]
 
 
