@@ -171,3 +171,27 @@ def test_following_costs_only_what_was_changed(monkeypatch: pytest.MonkeyPatch) 
     followed.digest()
 
     assert projected == [("accounts", "acme", "A5")]
+
+
+def test_runs_that_begin_alike_project_their_start_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second store with the same state projects no record, and follows only its own changes."""
+    first = Projection(made(5).reader(), SPECS)
+    second_store = made(5)
+    monkeypatch.setattr(snapshot, "_formed", lambda *_: pytest.fail("projected anew"))
+    second = Projection(second_store.reader(), SPECS)
+    start = second.digest()
+    write(second_store, "accounts", "A0", {"n": 9})
+
+    assert (first.digest(), second.digest() == start) == (start, False)
+    assert Projection(made(5).reader(), SPECS).digest() == start
+
+
+def test_other_volatile_fields_give_another_start() -> None:
+    """A shared start is of the same collections' declarations too."""
+    rows = (
+        CollectionSpec("accounts", ("id",)),
+        CollectionSpec("accounts", ("id",), volatile=("n",)),
+    )
+    digests = {Projection(made().reader(), (spec,)).digest() for spec in rows}
+
+    assert len(digests) == len(rows)
