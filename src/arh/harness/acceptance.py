@@ -14,16 +14,8 @@ from arh.errors import safe
 from arh.harness.assertion_kinds import Holds, Identities
 from arh.harness.assertions import States, evaluate
 from arh.records.control.evidence import Evidence
-from arh.records.control.scenario import Assertion, OutcomeAlternative, Principal, Scenario
+from arh.records.control.scenario import OutcomeAlternative, Principal, Scenario
 from arh.records.packs import WorkflowPack
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One assertion with its answer."""
-
-    assertion: Assertion
-    answer: Holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +24,22 @@ class Reached:
 
     number: int
     holds: bool | None
-    judged: tuple[Judged, ...]
+    answers: tuple[Holds, ...]
     misfit: str = ""
 
+    def wrong(self) -> tuple[Holds, ...]:
+        """Return the answers that speak against this alternative, undecided ones if no other."""
+        false = tuple(answer for answer in self.answers if answer.holds is False)
+        return false or tuple(answer for answer in self.answers if answer.holds is None)
+
     def against(self) -> tuple[str, ...]:
-        """Return what speaks against this alternative, an undecided assertion only if alone."""
-        wrong = [j for j in self.judged if j.answer.holds is False]
-        open_ = [j for j in self.judged if j.answer.holds is None]
-        answers = (j.answer for j in wrong or open_)
-        texts = tuple(f"expected {a.expected}, found {a.found}" for a in answers)
+        """Return in words what speaks against this alternative."""
+        texts = tuple(f"expected {a.expected}, found {a.found}" for a in self.wrong())
         return (*texts, self.misfit) if self.misfit else texts
 
     def events(self) -> tuple[str, ...]:
-        """Return the events that prove what does not hold."""
-        return tuple(e for j in self.judged if not j.answer.holds for e in j.answer.events)
+        """Return the events that prove it."""
+        return tuple(event for answer in self.wrong() for event in answer.events)
 
 
 def states_of(evidence: Evidence, scenario: Scenario, pack: WorkflowPack) -> States:
@@ -93,12 +87,12 @@ def principals(scenario: Scenario) -> dict[str, Principal]:
 def _reached(
     number: int, alternative: OutcomeAlternative, states: States, termination: str
 ) -> Reached:
-    judged = tuple(Judged(a, evaluate(a, states)) for a in alternative.all_of)
+    answers = tuple(evaluate(assertion, states) for assertion in alternative.all_of)
     misfit = _misfit(alternative, termination)
-    answers = {each.answer.holds for each in judged}
-    missed = bool(misfit) or False in answers or not judged
-    holds = False if missed else None if None in answers else True
-    return Reached(number, holds, judged, misfit)
+    found = {answer.holds for answer in answers}
+    missed = bool(misfit) or False in found or not answers
+    holds = False if missed else None if None in found else True
+    return Reached(number, holds, answers, misfit)
 
 
 def _misfit(alternative: OutcomeAlternative, termination: str) -> str:

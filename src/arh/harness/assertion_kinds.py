@@ -28,12 +28,17 @@ Identities = frozenset[tuple[str, str]]  # (subject, tenant) of everybody who ma
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """Whether an assertion holds (`None`: it cannot be told), and what was expected and found."""
+    """Whether an assertion holds (`None`: it cannot be told), and what was found instead."""
 
     holds: bool | None
-    expected: str
+    assertion: Assertion
     found: str
     events: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> str:
+        """What the assertion expects, in words."""
+        return expectation(self.assertion)
 
 
 @dataclass(slots=True)
@@ -61,7 +66,7 @@ def judge(assertion: Assertion, selection: Selection) -> Holds:
     """Return the answer of the assertion's kind to what was selected."""
     holds, found = _answer(assertion, selection)
     events = () if holds and assertion.kind != "ever_committed" else _proof(assertion, selection)
-    return Holds(holds, expectation(assertion), found, events)
+    return Holds(holds, assertion, found, events)
 
 
 def matches(where: Mapping[str, JsonValue], row: StateRow) -> bool:

@@ -71,10 +71,17 @@ class InvariantResult:
     """One check of one invariant."""
 
     name: str
-    holds: bool | None
-    found: str
-    expected: str
-    events: tuple[str, ...] = ()
+    answer: Holds
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether it held; `None` if that could not be read."""
+        return self.answer.holds
+
+    @property
+    def found(self) -> str:
+        """What was found, in words."""
+        return self.answer.found
 
 
 class Invariants:
@@ -213,10 +220,7 @@ class _Watch:
 
     def result(self) -> InvariantResult:
         """Return the answer to what is selected now."""
-        answer = judge(self.assertion, self.selection)
-        return InvariantResult(
-            self.name, answer.holds, answer.found, answer.expected, answer.events
-        )
+        return InvariantResult(self.name, judge(self.assertion, self.selection))
 
     def _side_effects(self) -> Rows | None:
         if self.selection.effects is None:

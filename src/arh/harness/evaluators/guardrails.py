@@ -153,9 +153,9 @@ def _finding(judged: Judged) -> Finding:
     beyond = f", found {attempt.beyond}" if attempt.beyond else ""
     return finding(
         _RULES[kind],
-        f"{named(call)} ({attempt.tried}) {_WORDS[kind]}, allowed {attempt.allowed}: {attempt.why}",
+        f"{attempt.what} {_WORDS[kind]}, allowed {attempt.allowed}{beyond}: {attempt.why}",
         expected=attempt.allowed,
-        found=f"{attempt.tried}: {call.status}, {safe(call.reason)}",
+        found=attempt.beyond or f"{call.status}, {safe(call.reason)}",
         events=(call.event_id,),
     )
 

@@ -188,7 +188,7 @@ def _judge_invariants(
     for number, assertion in enumerate(expected.invariants, 1):
         name, answer = invariant_name(number, assertion), evaluate(assertion, states)
         tally.count((answer.holds,))
-        result = InvariantResult(name, answer.holds, answer.found, answer.expected, answer.events)
+        result = InvariantResult(name, answer)
         if answer.holds is False:
             found.setdefault(name, _violated(result, "at the end"))
         elif answer.holds is None or states.initial is None or states.effects is None:
@@ -218,31 +218,25 @@ def _followed(expected: Expectations, states: States) -> dict[str, Finding]:
 
 
 def _early(result: InvariantResult) -> Finding:
-    return finding(
-        _EARLY,
-        f"{safe(result.name)} was false before the run: {_mismatch(result)}",
-        expected=result.expected,
-        found=result.found,
-    )
+    return _about(_EARLY, result, "was false before the run")
 
 
 def _violated(result: InvariantResult, when: str, event: str = "") -> Finding:
-    return finding(
-        "outcome.invariant_violated",
-        f"{safe(result.name)} was violated {when}: {_mismatch(result)}",
-        expected=result.expected,
-        found=result.found,
-        events=(event, *result.events),
-    )
+    return _about("outcome.invariant_violated", result, f"was violated {when}", event)
 
 
 def _unread(result: InvariantResult) -> Finding:
+    return _about("outcome.invariant_unread", result, "could not be followed through the run")
+
+
+def _about(rule: str, result: InvariantResult, what: str, event: str = "") -> Finding:
+    answer = result.answer
     return finding(
-        "outcome.invariant_unread",
-        f"{safe(result.name)} could not be followed through the run: {_mismatch(result)}",
-        expected=result.expected,
-        found=result.found,
-        events=result.events,
+        rule,
+        f"{safe(result.name)} {what}: expected {answer.expected}, found {answer.found}",
+        expected=answer.expected,
+        found=answer.found,
+        events=(event, *answer.events),
     )
 
 
@@ -253,16 +247,15 @@ def _take_runner(found: dict[str, Finding], check: InvariantEvidence) -> None:
         return
     if known is not None and (check.holds is None or known.rule == _EARLY):
         return
-    saw = safe(check.found)
-    result = InvariantResult(
-        check.invariant, check.holds, saw, "what the scenario demands", (check.event_id,)
+    unread = check.holds is None
+    what = "could not be read" if unread else "was violated"
+    found[check.invariant] = finding(
+        "outcome.invariant_unread" if unread else "outcome.invariant_violated",
+        f"{safe(check.invariant)} {what} after {safe(check.after)}: found {safe(check.found)}",
+        expected="what the scenario demands",
+        found=safe(check.found),
+        events=(check.event_id,),
     )
-    when = f"after {safe(check.after)}"
-    found[check.invariant] = _unread(result) if check.holds is None else _violated(result, when)
-
-
-def _mismatch(result: InvariantResult) -> str:
-    return f"expected {result.expected}, found {result.found}"
 
 
 # --- acceptable outcomes -------------------------------------------------------------------------
@@ -275,7 +268,7 @@ def _judge_alternatives(
     if not expected.acceptable_outcomes:
         return
     results = reached(expected.acceptable_outcomes, states, evidence.termination)
-    tally.count(j.answer.holds for result in results for j in result.judged)
+    tally.count(answer.holds for result in results for answer in result.answers)
     holds = any_holds(results)
     if holds is True:
         number = next(result.number for result in results if result.holds)
@@ -288,15 +281,13 @@ def _judge_alternatives(
 
 
 def _distance(result: Reached) -> tuple[int, int]:
-    return sum(j.answer.holds is not True for j in result.judged) + bool(
-        result.misfit
-    ), result.number
+    """Order alternatives by how much is missing from them, then by their place."""
+    missing = sum(answer.holds is not True for answer in result.answers)
+    return missing + bool(result.misfit), result.number
 
 
 def _missed(rule: str, nearest: Reached, total: int) -> Finding:
-    wrong = [j.answer for j in nearest.judged if j.answer.holds is False]
-    open_ = [j.answer for j in nearest.judged if j.answer.holds is None]
-    first = next(iter(wrong or open_), None)
+    first = next(iter(nearest.wrong()), None)
     lead = "" if total == 1 else f"nearest of {total} acceptable outcomes is {nearest.number}: "
     return finding(
         rule,
