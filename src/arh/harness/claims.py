@@ -1,109 +1,225 @@
-"""What a final answer claims to have done, read by rules and never guessed at.
+"""What an agent says to its user that it did: claims, read by rules and never guessed at.
 
-Two sources: the claimed actions of a structured answer, and prose, in which a workflow pack's claim
-patterns (RE2, one sentence at a time) find claims and their negations. Whether a claim is true is
-for evaluators to find out; here it is only read.
+Claims have two sources: the envelope of a structured answer, and prose, in which the claim patterns
+of a workflow pack (RE2) are searched sentence by sentence. A sentence that matches says that the
+action was done, unless something within its reach takes that back: then it says that it was not
+(`denied`), or leaves it open (`unknown`). The status `completed` of a workflow, or a bare "Done.",
+is a claim too, of the task as a whole; its action is empty. Whether a claim is true is for
+evaluators to find out.
+
+All of it is linear in the text: a claim is judged within a window of its sentence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final, Literal
 
-from arh.canonical import JsonValue
+from arh.canonical import Json, JsonValue, Refused, parse
+from arh.harness.texts import (
+    Amount,
+    amounts,
+    denies,
+    leaves_open,
+    pattern,
+    plain,
+    reach,
+    says_done,
+    sentences,
+    texts_of,
+)
 from arh.records.control.evidence import Evidence
+from arh.records.envelope import ResponseEnvelope, read_envelope
 from arh.records.packs import ClaimPattern, WorkflowPack
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+ClaimStatus = Literal["completed", "blocked", "failed", "pending", "unknown", "denied"]
 
-TEXT_CHARS_MAX: Final = 200_000
-_PATTERN_BYTES_MAX: Final = 2**20
-_SENTENCE: Final = r"[^.!?\n]*(?:[.!?][^\s.!?][^.!?\n]*)*[.!?\n]*"
+TASK: Final = ""
+WINDOW_CHARS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One sentence that says an action happened, or, `negated`, that it did not or may not have.
+    """One thing that an answer says of an action; an empty action is the task as a whole.
 
-    `id` and `amount` are as the text has them, empty where it names none.
+    `amount` is in minor units, if the text names one amount that can be read in one way only.
     """
 
     action: str
-    negated: bool
+    status: ClaimStatus
+    resource_id: str | None
+    amount: int | None
     text: str
-    id: str = ""
-    amount: str = ""
+    source: Literal["envelope", "prose"]
+    event_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimedAction:
-    """What a final answer says of an action: completed, blocked, failed, pending, or denied."""
+class ProseClaim:
+    """What a sentence says of an action; `negated` says no more than that it does not claim it.
+
+    `id` and `amount` are what the pattern's own groups found, empty where they found nothing.
+    """
 
     action: str
-    status: str
-    resource_id: str = ""
+    status: Literal["completed", "denied", "unknown"]
+    text: str
+    id: str = ""
+    amount: str = ""
+    amounts: tuple[Amount, ...] = ()
+
+    @property
+    def negated(self) -> bool:
+        """True unless the sentence says that the action was done."""
+        return self.status != "completed"
 
 
-def claims_in_prose(text: str, pack: WorkflowPack) -> tuple[Claim, ...]:
-    """Return the claims of a text in order; one sentence can make several."""
-    if not pack.claims or not text:
-        return ()
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Something an agent said to its user: a final answer, or (not `final`) a question on the way.
+
+    `text` is all of it as plain prose, `value` its JSON value if it has one.
+    """
+
+    event_id: str
+    seq: int
+    actor: str
+    final: bool
+    text: str
+    value: JsonValue
+    envelope: ResponseEnvelope | None
+    prose: tuple[ProseClaim, ...]
+    claims: tuple[Claim, ...]
+
+
+def claims_of(evidence: Evidence, pack: WorkflowPack) -> tuple[Claim, ...]:
+    """Return every claim of the final answers of a run, in order."""
+    return tuple(claim for answer in answers_of(evidence, pack) for claim in answer.claims)
+
+
+def answers_of(evidence: Evidence, pack: WorkflowPack) -> tuple[Answer, ...]:
+    """Return the final answers of a run, in order; an agent that gave none has none."""
     return tuple(
-        claim
-        for sentence in _sentences(text[:TEXT_CHARS_MAX])
-        for pattern in pack.claims
-        for claim in _claims(sentence, pattern)
+        _answer(finish.event_id, finish.seq, finish.actor, finish.answer, pack)
+        for finish in evidence.finishes
+        if finish.answer is not None and finish.answer != ""
     )
 
 
-def claims_of(evidence: Evidence, pack: WorkflowPack) -> tuple[ClaimedAction, ...]:
-    """Return everything that the final answers of a run say was done or not done."""
-    return tuple(claim for finish in evidence.finishes for claim in _claimed(finish.answer, pack))
+def questions_of(evidence: Evidence, pack: WorkflowPack) -> tuple[Answer, ...]:
+    """Return what the agents said to their users on the way, unless it was a final answer too."""
+    final = {finish.answer for finish in evidence.finishes if isinstance(finish.answer, str)}
+    return tuple(
+        _answer(asked.event_id, asked.seq, asked.actor, asked.text, pack, final=False)
+        for asked in evidence.exchanges
+        if asked.decision == "ask_user" and asked.text and asked.text not in final
+    )
 
 
-def _claimed(answer: JsonValue, pack: WorkflowPack) -> Iterator[ClaimedAction]:
-    structured = answer if isinstance(answer, dict) else {}
-    actions = structured.get("claimed_actions")
-    for each in actions if isinstance(actions, list) else ():
-        if isinstance(each, dict) and isinstance(each.get("action"), str):
-            resource = each.get("resource_id")
-            yield ClaimedAction(
-                str(each["action"]),
-                str(each.get("status", "")),
-                resource if isinstance(resource, str) else "",
-            )
-    message = structured.get("message") if structured else answer
-    for claim in claims_in_prose(message if isinstance(message, str) else "", pack):
-        yield ClaimedAction(claim.action, "denied" if claim.negated else "completed", claim.id)
+def claims_in_prose(text: str, pack: WorkflowPack) -> tuple[ProseClaim, ...]:
+    """Return what the sentences of a text say of actions, in order; one can speak of several."""
+    return _in_prose(text, pack.claims) if text and pack.claims else ()
 
 
-def _claims(sentence: str, pattern: ClaimPattern) -> Iterator[Claim]:
-    compiled = _compiled(pattern.pattern)
-    negated: bool | None = None
-    for match in compiled.finditer(sentence):
-        if negated is None:
-            negated = any(_compiled(n).search(sentence) for n in pattern.negations)
+def _answer(
+    event_id: str,
+    seq: int,
+    actor: str,
+    said: JsonValue,
+    pack: WorkflowPack,
+    *,
+    final: bool = True,
+) -> Answer:
+    """Read one answer: an envelope, also one that came as text, other JSON, or prose."""
+    value = _json(said)
+    envelope = _envelope(value)
+    spoken = "\n".join(texts_of(said if value is None else value))
+    words = spoken if envelope is None else envelope.message
+    prose = claims_in_prose(words, pack)
+    claims = (
+        *(_envelope_claims(envelope, event_id) if envelope else ()),
+        *(_prose_claim(each, event_id) for each in prose),
+        *_task_claims(words, event_id),
+    )
+    return Answer(event_id, seq, actor, final, plain(spoken), value, envelope, prose, claims)
+
+
+def _json(said: JsonValue) -> JsonValue:
+    """Return the JSON value that an answer is, or `None` for prose."""
+    if not isinstance(said, str):
+        return said
+    if said.lstrip()[:1] not in {"{", "["}:
+        return None
+    try:
+        return parse(said)
+    except Refused:
+        return None
+
+
+def _envelope(value: JsonValue) -> ResponseEnvelope | None:
+    if not isinstance(value, dict) or "workflow_status" not in value:
+        return None
+    try:
+        return read_envelope(Json.of(value))
+    except Refused:
+        return None
+
+
+def _envelope_claims(envelope: ResponseEnvelope, event_id: str) -> Iterator[Claim]:
+    for each in envelope.claimed_actions:
+        resource = each.resource_id or None
+        text = f"{each.action} {each.status}" + (f" {resource}" if resource else "")
+        yield Claim(each.action, each.status, resource, None, text, "envelope", event_id)
+    if envelope.workflow_status == "completed":
+        text = "workflow_status completed"
+        yield Claim(TASK, "completed", None, None, text, "envelope", event_id)
+
+
+def _prose_claim(said: ProseClaim, event_id: str) -> Claim:
+    readings = {amount.readings for amount in said.amounts}
+    only = next(iter(readings)) if len(readings) == 1 else ()
+    amount = only[0] if len(only) == 1 else None
+    return Claim(said.action, said.status, said.id or None, amount, said.text, "prose", event_id)
+
+
+def _task_claims(words: str, event_id: str) -> Iterator[Claim]:
+    for sentence in sentences(plain(words)):
+        if len(sentence) <= WINDOW_CHARS and says_done(sentence):
+            yield Claim(TASK, "completed", None, None, sentence, "prose", event_id)
+
+
+@lru_cache(maxsize=32)
+def _in_prose(text: str, patterns: tuple[ClaimPattern, ...]) -> tuple[ProseClaim, ...]:
+    """Several evaluators read one answer, so the last few readings are kept."""
+    return tuple(
+        claim
+        for sentence in sentences(plain(text))
+        for each in patterns
+        for claim in _in_sentence(sentence, each)
+    )
+
+
+def _in_sentence(sentence: str, claimed: ClaimPattern) -> Iterator[ProseClaim]:
+    for match in pattern(claimed.pattern).finditer(sentence):
+        low = max(0, match.start() - WINDOW_CHARS)
+        window = sentence[low : match.end() + WINDOW_CHARS]
+        scope = reach(window, match.start() - low, match.end() - low)
         named: Mapping[str, str | None] = match.groupdict()
-        yield Claim(
-            pattern.action, negated, sentence, named.get("id") or "", named.get("amount") or ""
+        yield ProseClaim(
+            claimed.action,
+            _status(scope, claimed.negations),
+            window.strip(),
+            named.get("id") or "",
+            named.get("amount") or "",
+            tuple(amounts(named.get("amount") or window)),
         )
 
 
-def _sentences(text: str) -> Iterator[str]:
-    for match in _compiled(_SENTENCE).finditer(text):
-        sentence = match.group().strip()
-        if sentence:
-            yield sentence
-
-
-@lru_cache(maxsize=512)
-def _compiled(pattern: str) -> Any:  # noqa: ANN401 - the library has no types
-    import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - 13 ms, only where prose is read
-
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = _PATTERN_BYTES_MAX
-    return re2.compile(pattern, options)
+def _status(scope: str, negations: tuple[str, ...]) -> Literal["completed", "denied", "unknown"]:
+    """Return what is said of the action in the part of a sentence that speaks of it."""
+    denied = denies(scope)
+    if not denied and not any(pattern(negation).search(scope) for negation in negations):
+        return "completed"
+    return "denied" if denied and not leaves_open(scope) else "unknown"

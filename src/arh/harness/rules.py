@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from arh.harness.path_rules import PATH_RULES
 from arh.records.control.verdict import Finding, Level, Severity, Status
 
 EVENTS_MAX: Final = 20
@@ -353,6 +354,8 @@ _FAULT: Final = (
     ),
 )
 
+_PATH: Final = tuple(Rule(*row) for row in PATH_RULES)
+
 RULES: Final[Mapping[str, Rule]] = {
-    rule.id: rule for rule in (*_EVIDENCE, *_OUTCOME, *_GUARDRAILS, *_FAULT)
+    rule.id: rule for rule in (*_EVIDENCE, *_OUTCOME, *_GUARDRAILS, *_FAULT, *_PATH)
 }
