@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Final, NoReturn
@@ -86,8 +86,10 @@ class _Conversation:
         self._process = _start(agent)
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self.complaints = bytearray()
-        _in_background(_read_lines, self._process.stdout, self._lines)
-        _in_background(_keep, self._process.stderr, self.complaints)
+        self._readers = (
+            _in_background(_read_lines, self._process.stdout, self._lines),
+            _in_background(_keep, self._process.stderr, self.complaints),
+        )
 
     def send(self, message: Message) -> None:
         """Write one line; a process that no longer reads is noticed when it is read from."""
@@ -119,6 +121,8 @@ class _Conversation:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE_MS / 1000)
         _kill(self._process)
+        for reader in self._readers:
+            reader.join(GRACE_MS / 1000)
 
     def _receive(self) -> Message | str:
         """Return the next message, or what is wrong with it."""
@@ -165,13 +169,15 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _in_background(work: object, *arguments: object) -> None:
-    threading.Thread(target=work, args=arguments, daemon=True).start()  # type: ignore[arg-type]
+def _in_background(work: Callable[..., None], *arguments: object) -> threading.Thread:
+    thread = threading.Thread(target=work, args=arguments, daemon=True)
+    thread.start()
+    return thread
 
 
 def _read_lines(stream: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
     """Queue every line, cut beyond the limit; an empty one is the end."""
-    with suppress(OSError, ValueError):
+    with stream, suppress(OSError, ValueError):
         while written := stream.readline(LINE_BYTES_MAX + 2):
             lines.put(written)
     lines.put(b"")
@@ -179,7 +185,7 @@ def _read_lines(stream: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
 
 def _keep(stream: IO[bytes], kept: bytearray) -> None:
     """Drain the process's complaints and keep the first of them."""
-    with suppress(OSError, ValueError):
+    with stream, suppress(OSError, ValueError):
         while block := stream.read(4096):
             kept.extend(block[: max(0, STDERR_BYTES_MAX - len(kept))])
 

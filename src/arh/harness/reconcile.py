@@ -9,7 +9,6 @@ evidence.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -80,17 +79,14 @@ def _unattempted(
 def _beliefs(
     calls: Sequence[CallEvidence], commits: Sequence[CommitEvidence]
 ) -> Iterator[Discrepancy]:
-    committed = Counter(commit.operation_id for commit in commits)
+    committed = {commit.operation_id for commit in commits}
+    callers = {commit.call_id for commit in commits}
     for call in calls:
-        held = committed[call.operation_id] > 0 if call.operation_id else False
+        held = bool(call.operation_id) and call.operation_id in committed
         if call.commit_belief in BELIEVED_COMMITTED and not held:
             yield _wrong(call, "was told that it is committed, and the store holds no such commit")
-        if call.commit_belief in BELIEVED_UNCHANGED and _committed_by(call, commits):
+        if call.commit_belief in BELIEVED_UNCHANGED and call.call_id in callers:
             yield _wrong(call, "was told that nothing is committed, and the store committed it")
-
-
-def _committed_by(call: CallEvidence, commits: Iterable[CommitEvidence]) -> bool:
-    return any(commit.call_id == call.call_id for commit in commits)
 
 
 def _conflict(commit: CommitEvidence, message: str) -> Discrepancy:
