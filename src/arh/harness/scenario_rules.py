@@ -17,6 +17,7 @@ from arh.harness.expectation_rules import EXPECTATION_RULES
 from arh.harness.known import Known, Rule, repeated, unknown
 from arh.harness.setup import to_fault_plans
 from arh.records.control.scenario import Category, Fault, FaultTarget, Scenario, Stimulus
+from arh.records.setup import SeedRecord
 from arh.sim.fault_check import check, check_together
 from arh.sim.user import check_turns
 
@@ -94,12 +95,24 @@ def datasets_verify(scenario: Scenario, known: Known) -> Iterator[Problem]:
 
 
 def changes_are_rows(scenario: Scenario, known: Known) -> Iterator[Problem]:
-    """Every change to the seeded data is a row that its collection could hold."""
+    """Every change to the data is a row that its collection could hold, of the same tenant."""
     for at, change in enumerate(scenario.runtime.changes):
         record = known.catalogue.seed_record(change.collection, dict(change.row))
         if isinstance(record, Problem):
             inner = record.field if record.field == "collection" else f"row.{record.field}"
             yield replace(record, field=f"runtime.changes[{at}].{inner}")
+        else:
+            yield from _other_owner(f"runtime.changes[{at}].row", record, known)
+
+
+def _other_owner(field: str, record: SeedRecord, known: Known) -> Iterator[Problem]:
+    """Yield a change that would stand beside the row that it means, for another tenant."""
+    found = known.catalogue.load(record.collection)
+    rows = () if isinstance(found, tuple) else found.records
+    owners = {row.tenant for row in rows if row.key == record.key}
+    if owners and record.tenant not in owners:
+        expected = f"the tenant of the row, {' or '.join(sorted(owners))}"
+        yield Problem(record.tenant, expected, field=field)
 
 
 def incident_is_in_the_data(scenario: Scenario, known: Known) -> Iterator[Problem]:

@@ -99,7 +99,9 @@ PACK = WorkflowPack(
         _tool("refund_order", Effect.TRANSACTIONAL, "order_id", "amount", amount="amount"),
     ),
     collections=(
-        CollectionSpec("items", ("sku",), fields=("sku", "name", "price", "tenant")),
+        CollectionSpec(
+            "items", ("sku",), tenant_field="tenant", fields=("sku", "name", "price", "tenant")
+        ),
         CollectionSpec(
             "orders",
             ("order_id",),

@@ -118,6 +118,12 @@ DEFECTS: list[tuple[str, Changes, str, Changes]] = [
         {"runtime.changes": [{"collection": "items", "row": {"sku": "S-1", "price": 1}}]},
     ),
     (
+        "changes_are_rows",
+        {"runtime.changes": [{"collection": "items", "row": {"sku": "S-1", "tenant": "north"}}]},
+        "`runtime.changes[0].row`: expected the tenant of the row, *, found `north`",
+        {"runtime.changes": [{"collection": "items", "row": {"sku": "S-9", "tenant": "north"}}]},
+    ),
+    (
         "incident_is_in_the_data",
         {"runtime.incident": {"id": "EVT-9"}},
         "`runtime.incident`: expected fields that a seeded row of `incidents` has",
