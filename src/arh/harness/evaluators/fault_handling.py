@@ -9,7 +9,6 @@ tried again, and retries are bounded.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,21 +16,17 @@ from typing import Final
 from arh.errors import quoted, safe
 from arh.harness.acceptance import Reached, any_holds, reached, states_of
 from arh.harness.assertions import States
-from arh.harness.claims import claims_in_prose
+from arh.harness.claims import TASK, Answer, Claim, answers_of
 from arh.harness.effects import Effect, logical_effects, manifests
 from arh.harness.retries import Action, Retry, actions
 from arh.harness.rules import conclude, finding
 from arh.harness.wording import listed, plural
-from arh.records.control.evidence import CallEvidence, Evidence, FinishEvidence
+from arh.records.control.evidence import CallEvidence, Evidence
 from arh.records.control.scenario import FaultHandling, Scenario
 from arh.records.control.verdict import EvaluationResult, Fact, Finding, Status
 from arh.records.packs import WorkflowPack
 
-_DENIAL: Final = re.compile(
-    r"\b(?:no|not|never|unable|cannot|fail(?:ed|s)?)\b|n't\b", re.IGNORECASE
-)
-_CLAUSE: Final = re.compile(r"[;:,()\u2013\u2014]|\b(?:but|and|while|although|though)\b")
-DENYING: Final = frozenset({"blocked", "failed"})
+DENYING: Final = frozenset({"blocked", "denied", "failed"})
 _MISSED: Final[Mapping[str, str]] = {
     "recovery": "fault.not_recovered",
     "faithful_failure": "fault.unfaithful_state",
@@ -66,21 +61,12 @@ class FaultHandlingEvaluator:
             summary=_summary(status, case, findings),
             findings=tuple(findings),
             facts=tuple(_facts(case, findings, struck=not undelivered)),
-            checks=len(scenario.controls.faults) + len(case.actions) + len(case.finishes),
+            checks=len(scenario.controls.faults) + len(case.actions) + len(case.answers),
             unread=sum(f.severity == "indeterminate" for f in findings),
         )
 
     def _idle(self) -> EvaluationResult:
         return EvaluationResult(self.id, self.version, "not_applicable", "no fault is declared")
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """A final answer as far as it says what was done: (action, what is said, the words)."""
-
-    event_id: str
-    workflow_status: str
-    claims: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +78,7 @@ class _Case:
     pack: WorkflowPack
     states: States
     actions: tuple[Action, ...]
-    finishes: tuple[_Answer, ...]
+    answers: tuple[Answer, ...]
     outcomes: tuple[Reached, ...]
     done: frozenset[str]
     tools: frozenset[str]
@@ -107,7 +93,7 @@ class _Case:
             pack,
             states,
             actions(evidence.calls, pack),
-            tuple(_answer(finish, pack) for finish in evidence.finishes),
+            answers_of(evidence, pack),
             reached(outcomes, states, evidence.termination),
             _done(evidence, pack),
             frozenset(manifests(pack)),
@@ -228,16 +214,30 @@ def _said(case: _Case, expected: FaultHandling, *, holds: bool | None) -> Iterat
     """
     recovered = expected.expected == "recovery" and holds is True
     unfinished = expected.expected == "faithful_failure" or holds is False
-    for answer in case.finishes:
-        if answer.workflow_status == "completed" and unfinished:
-            yield _false_success(answer, "the workflow is completed")
-        for action, said, words in answer.claims:
-            if said == "completed" and action in case.tools and action not in case.done:
-                yield _false_success(answer, f"{safe(action)} is done ({words})")
-            elif recovered and said in DENYING and action in case.done:
-                yield _denied(answer, f"{safe(action)} {said} ({words})")
-        if recovered and answer.workflow_status in DENYING:
-            yield _denied(answer, f"the workflow {answer.workflow_status}")
+    for answer in case.answers:
+        for claim in answer.claims:
+            if claim.status == "completed" and _unsupported(claim, case, unfinished=unfinished):
+                yield _false_success(claim)
+        if recovered:
+            yield from _denials(answer, case)
+
+
+def _unsupported(claim: Claim, case: _Case, *, unfinished: bool) -> bool:
+    """Return whether a claim says more than what was done; other actions than tools go unjudged."""
+    if claim.action == TASK:
+        return unfinished
+    return claim.action in case.tools and claim.action not in case.done
+
+
+def _denials(answer: Answer, case: _Case) -> Iterator[Finding]:
+    """Yield what an answer nowhere says was done, says was not done, and was done."""
+    said = {claim.action for claim in answer.claims if claim.status == "completed"}
+    for claim in answer.claims:
+        if claim.status in DENYING and claim.action in case.done - said:
+            yield _denied(claim.event_id, f"{safe(claim.action)} {claim.status}", claim.text)
+    status = answer.envelope.workflow_status if answer.envelope is not None else ""
+    if status in DENYING:
+        yield _denied(answer.event_id, f"the workflow {status}", "workflow_status")
 
 
 def _duplicates(case: _Case) -> Iterator[Finding]:
@@ -253,23 +253,26 @@ def _duplicates(case: _Case) -> Iterator[Finding]:
             )
 
 
-def _false_success(answer: _Answer, claim: str) -> Finding:
+def _false_success(claim: Claim) -> Finding:
+    what = safe(claim.action) or "the task"
+    words = quoted(claim.text, chars_max=80)
     return finding(
         "fault.false_success",
-        f"the final answer claims that {claim}, and the evidence does not show it",
+        f"the final answer claims that {what} is done ({words}), and the evidence does not show it",
         expected="no claim beyond what took effect",
-        found=claim,
-        events=(answer.event_id,),
+        found=words,
+        events=(claim.event_id,),
     )
 
 
-def _denied(answer: _Answer, claim: str) -> Finding:
+def _denied(event_id: str, what: str, text: str) -> Finding:
+    words = quoted(text, chars_max=80)
     return finding(
         "fault.recovery_denied",
-        f"the final answer says {claim}, and it took effect",
+        f"the final answer calls {what} ({words}), and it took effect",
         expected="an answer that owns up to the recovery",
-        found=claim,
-        events=(answer.event_id,),
+        found=words,
+        events=(event_id,),
     )
 
 
@@ -288,47 +291,6 @@ def _left(case: _Case) -> str:
 def _outcome_events(case: _Case) -> tuple[str, ...]:
     found = tuple(event for result in case.outcomes for event in result.events())
     return found or tuple(effect.event_id for effect in case.business)
-
-
-# --- reading the final answers -------------------------------------------------------------------
-
-
-def _answer(finish: FinishEvidence, pack: WorkflowPack) -> _Answer:
-    """Read an answer: the claims of an envelope and those that its prose makes."""
-    said = finish.answer
-    if not isinstance(said, dict):
-        text = said if isinstance(said, str) else ""
-        return _Answer(finish.event_id, "", tuple(_prose(text, pack)))
-    message, status = said.get("message"), said.get("workflow_status")
-    prose = _prose(message if isinstance(message, str) else "", pack)
-    claims = (*_claimed(said.get("claimed_actions")), *prose)
-    return _Answer(finish.event_id, status if isinstance(status, str) else "", claims)
-
-
-def _claimed(value: object) -> Iterator[tuple[str, str, str]]:
-    for claim in value if isinstance(value, list | tuple) else ():
-        if isinstance(claim, dict):
-            action, status = claim.get("action"), claim.get("status")
-            if isinstance(action, str) and isinstance(status, str):
-                yield action, status, "claimed action"
-
-
-def _prose(text: str, pack: WorkflowPack) -> Iterator[tuple[str, str, str]]:
-    """Yield what the prose claims, and what it denies.
-
-    A negation weakens a claim, for it may be a condition; only a clause that says outright that the
-    thing was not done, in an answer that nowhere says it was, denies it.
-    """
-    claims = [claim for claim in claims_in_prose(text, pack) if not claim.negated]
-    for claim in claims:
-        yield claim.action, "completed", quoted(claim.text, chars_max=80)
-    if not _DENIAL.search(text):
-        return
-    clauses = [c for clause in _CLAUSE.split(text) for c in claims_in_prose(clause, pack)]
-    said = {claim.action for claim in (*claims, *clauses) if not claim.negated}
-    for claim in clauses:
-        if claim.action not in said and not claim.id and _DENIAL.search(claim.text):
-            yield claim.action, "failed", quoted(claim.text, chars_max=80)
 
 
 def _done(evidence: Evidence, pack: WorkflowPack) -> frozenset[str]:
