@@ -107,6 +107,8 @@ def _name_problems(
         return []
     if plan.target_type == "model":
         return [f"target_name: a model has none, found {quoted(name)}; leave it out"]
+    if plan.effect == "stale" and name.startswith("_"):
+        return [f"target_name: {quoted(name)} is the store's own and never stale; name a record's"]
     if plan.target_type == "state_store":
         known = not collections or name in collections or name.startswith("_")
         kind, names = "collection", collections

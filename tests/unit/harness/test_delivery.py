@@ -189,6 +189,15 @@ def test_an_injection_that_is_not_the_declared_one_proves_nothing(
     assert state(changed(change)) == "not_witnessed"
 
 
+def test_only_a_slow_answer_may_turn_into_a_timeout() -> None:
+    """An error that shows as a timeout is not the error that was declared."""
+    plan = replace(PLAN, effect="error")
+    slow = replace(PLAN, effect="slowdown")
+
+    assert state(changed(with_data(effect="error")), plan=plan) == "not_witnessed"
+    assert state(changed(with_data(effect="slowdown")), plan=slow) == "delivered"
+
+
 def test_only_fault_proxies_speak_of_faults() -> None:
     """Events of the same kinds from anybody else are not evidence."""
     forged = tuple(replace(e, source="agent") for e in EVENTS)

@@ -212,6 +212,30 @@ def test_an_actor_stopped_midway_cannot_go_on() -> None:
     assert met == ["watchdog"] * 3
 
 
+def test_after_a_stop_no_step_of_the_schedule_is_followed() -> None:
+    """A stopped run only unwinds: the baton moves from each that ends to the next."""
+    baton = explicit(("anna", "model", 1, "bert"), ("anna", "gateway", 1, "cleo"))
+
+    def stopping() -> None:
+        baton.stop("watchdog")
+
+    def unwinding() -> None:
+        try:
+            baton.checkpoint("model")
+        finally:
+            baton.checkpoint("gateway")
+
+    baton.run({"anna": unwinding, "bert": stopping, "cleo": stopping}, wall_ms_max=WALL_MS)
+
+    assert baton.trace() == [
+        ["", "start", "anna"],
+        ["anna", "model", "bert"],
+        ["bert", "finished", "anna"],
+        ["anna", "finished", "cleo"],
+    ]
+    assert [step.point for step in baton.unfired()] == ["gateway"]
+
+
 def test_a_defect_of_ours_in_one_actor_ends_all_and_is_raised() -> None:
     """An exception that is no stop is never hidden, and leaves no thread waiting."""
     baton = explicit(("anna", "model", 1, "bert"))

@@ -144,6 +144,15 @@ def test_a_fault_of_any_tool_needs_one_that_it_can_strike() -> None:
     ]
 
 
+def test_the_stores_own_collections_are_never_stale() -> None:
+    """An old look-up would be a defect of the store, not a stale read."""
+    plan = FaultPlan("f1", "state_store", "after_dispatch", "stale", target_name="_operations")
+
+    assert check(plan, TOOLS) == [
+        "target_name: `_operations` is the store's own and never stale; name a record's"
+    ]
+
+
 def test_collections_are_checked_when_they_are_known() -> None:
     """Those of the store itself always exist."""
     plan = FaultPlan("f1", "state_store", "not_dispatched", "error", target_name="_operations")

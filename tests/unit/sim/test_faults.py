@@ -7,14 +7,15 @@ import pytest
 from arh.canonical import EMPTY, Refused, parse
 from arh.errors import DependencyFailure, HarnessError
 from arh.records.authorization import AuthorizationRequest
-from arh.records.decisions import Malformed, Truncated, Unavailable, Usage
-from arh.records.execution import Execution, RawReply
+from arh.records.decisions import Malformed, ModelReply, Truncated, Unavailable, Usage
+from arh.records.execution import Execution, RawReply, Tool
 from arh.records.faults import FaultPlan
 from arh.records.outcomes import ToolOutcome
 from arh.records.state import Conflict, Failed, Receipt, Unknown
 from arh.sim.faults import FaultInjector
+from arh.sim.faulty_store import Order
 from arh.sim.faulty_tools import cut
-from tests.unit.sim.world import CONTEXT, TIMEOUT_MS, World, operation
+from tests.unit.sim.world import CONTEXT, NOTE, TIMEOUT_MS, World, note, operation
 
 
 def tool(phase: str, effect: str, **parameters: object) -> FaultPlan:
@@ -117,6 +118,10 @@ def test_of_two_faults_due_in_one_call_the_first_declared_happens() -> None:
     outcome = world.write()
 
     assert outcome.reason == "timeout"
+    assert [(d["fault"], d["symptom"]) for d in world.of("port_left")] == [
+        ("f1", "timeout"),
+        ("f2", "none"),
+    ]
     assert world.states() == ["delivered", "not_injected"]
 
 
@@ -341,6 +346,80 @@ def test_a_slow_request_leaves_the_tool_less_time() -> None:
     assert left == [TIMEOUT_MS - 1_500]
 
 
+class Scripted:
+    """A tool client that gives the next of some replies, and counts."""
+
+    def __init__(self, *replies: RawReply) -> None:
+        self.replies = list(replies)
+
+    def execute(self, execution: Execution) -> RawReply:
+        """Return the next reply."""
+        return self.replies.pop(0)
+
+    def look_up(self, tenant: str, tool: str, key: str) -> None:
+        """Know nothing."""
+
+
+EXECUTION = Execution(Tool(NOTE, note), operation(), EMPTY, (), TIMEOUT_MS)
+REFUSED = RawReply("delivered", "not_committed", b'{"refused":{}}', reason="not_found")
+BROKEN = RawReply("error", "unknown", reason="tool_error")
+DONE = RawReply("delivered", "committed", b'{"ok":{"a":1}}')
+AGAIN = RawReply("delivered", "replayed", b'{"ok":{"a":1}}')
+
+
+def executed(plan: FaultPlan, *replies: RawReply) -> tuple[RawReply, int, int]:
+    """Return the reply through the proxy, how many were left over, and the injections."""
+    world, client = World((plan,)), Scripted(*replies)
+
+    reply = world.injector.wrap_tools(client).execute(EXECUTION)
+
+    return reply, len(client.replies), len(world.of("fault_injected"))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        tool("after_dispatch", "timeout", hidden_outcome="committed"),
+        tool("after_commit", "error"),
+        tool("after_commit", "slowdown", ms=TIMEOUT_MS),
+        tool("after_commit", "malformed"),
+        tool("after_commit", "partial", keep_fields=()),
+        tool("after_dispatch", "partial", keep_fields=()),
+        tool("before_commit", "error"),
+    ],
+)
+@pytest.mark.parametrize("reply", [REFUSED, BROKEN])
+def test_what_did_not_commit_passes_as_it_is(plan: FaultPlan, reply: RawReply) -> None:
+    """A refusal or a failure of the tool's own is neither lost nor counted as the fault."""
+    assert executed(plan, reply) == (reply, 0, 0)
+
+
+@pytest.mark.parametrize("reply", [DONE, AGAIN])
+def test_the_acknowledgement_of_a_replay_can_be_lost_too(reply: RawReply) -> None:
+    """A repeat that finds its operation is acknowledged, and that can go missing again."""
+    lost, left, injected = executed(tool("after_commit", "error"), reply)
+
+    assert (lost.delivery, lost.commit, left, injected) == ("error", "unknown", 0, 1)
+
+
+def test_of_two_deliveries_the_second_reply_comes_back() -> None:
+    """The caller waits on the second; if the first broke, there is no second."""
+    plan = tool("after_dispatch", "duplicate_delivery")
+
+    assert executed(plan, DONE, AGAIN) == (AGAIN, 0, 1)
+    assert executed(plan, BROKEN, AGAIN) == (BROKEN, 1, 0)
+
+
+def test_a_model_that_is_down_by_itself_is_not_the_faults_doing() -> None:
+    """Its own failure passes as it is."""
+    world = World((of("model", "after_dispatch", "malformed"),))
+    reply = ModelReply(Unavailable("dependency_error"))
+    world.model.complete = lambda _request: reply  # type: ignore[method-assign, assignment]
+
+    assert world.ask() == reply
+    assert world.states() == ["not_injected"]
+
+
 # --- store ---------------------------------------------------------------------------------------
 
 
@@ -436,6 +515,38 @@ def commit_of(plan: FaultPlan) -> tuple[object, int]:
     tx = world.injector.wrap_store(world.store).transaction(operation())
     tx.put("notes", "n1", {"text": "hi"})
     return tx.commit(), world.notes()
+
+
+def test_a_reader_is_never_stale() -> None:
+    """What the gateway decides by is current, and does not count as a read that could be old."""
+    world = World((of("state_store", "after_dispatch", "stale"),))
+    reader = world.injector.wrap_store(world.store).reader()
+
+    found = reader.get("tenant-a", "accounts", "A1")
+
+    assert found == world.store.reader().get("tenant-a", "accounts", "A1")
+    assert world.of("port_entered") == []
+
+
+def test_a_stale_tool_does_not_make_the_stores_own_rows_old() -> None:
+    """Operations, redemptions and limits are as they are, whatever the handler is shown."""
+    world = World((tool("after_dispatch", "stale", target_name="look"),))
+    store = world.injector.wrap_store(world.store)
+    world.injector._orders["call-0001"] = Order(1)
+    for number in range(2):
+        tx = world.store.transaction(operation())
+        tx.put("_limits", "daily", {"total": number})
+        tx.commit()
+
+    faulty = store.transaction(operation())
+    found = {
+        name: faulty.get(name, key) for name, key in (("_limits", "daily"), ("accounts", "A1"))
+    }
+
+    assert {name: record.revision for name, record in found.items() if record is not None} == {
+        "_limits": 2,
+        "accounts": 1,
+    }
 
 
 def test_a_commit_is_refused_or_its_outcome_is_unknown() -> None:
@@ -564,6 +675,17 @@ def test_earlier_approvals_do_not_count_for_another_action() -> None:
     assert seen(outcome)[:2] == ("rejected", "approval_unavailable")
     assert world.notes() == 1
     assert world.states() == ["delivered"]
+
+
+def test_an_earlier_answer_to_the_same_action_is_not_stale() -> None:
+    """A repeat of the same action gets what it would have got: nothing has happened."""
+    plan = of("authorization_service", "after_dispatch", "stale", trigger="nth", invocation=2)
+    world = World((plan,))
+
+    outcomes = [world.read(), world.read()]
+
+    assert [o.status for o in outcomes] == ["executed", "executed"]
+    assert world.states() == ["not_injected"]
 
 
 @pytest.mark.parametrize("target", ["authorization_service", "approval_service"])

@@ -58,6 +58,14 @@ def test_a_choice_is_even() -> None:
     assert all(850 < count < 1_150 for count in counts.values())
 
 
+def test_a_choice_is_even_where_words_do_not_divide() -> None:
+    """Two thirds of all words: taking the rest modulo n would favour the lower half by a third."""
+    streams, n = Streams("wide"), 2 * (2**64 // 3)
+    low = sum(streams.choice("throw", n) < n // 2 for _ in range(1_000))
+
+    assert 440 < low < 560
+
+
 @given(st.integers(-100, 100), st.integers(0, 100))
 def test_an_integer_is_within_its_bounds(low: int, width: int) -> None:
     """Both bounds are included."""
