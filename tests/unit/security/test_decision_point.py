@@ -245,6 +245,17 @@ def test_a_condition_compares_values_with_their_types(kind: object) -> None:
     assert decided(tool="tip", arguments=arguments) == ("deny", "no_policy_for_tool", "")
 
 
+@pytest.mark.parametrize(("urgent", "allowed"), [(True, True), (1, False), ("true", False)])
+def test_true_is_not_one(urgent: object, allowed: bool) -> None:  # noqa: FBT001
+    """A condition on a boolean is met by that boolean only."""
+    rule = {"id": "a", "tool": "send", "scope": "write:payment", "when": {"urgent": True}}
+    policy = Json.of({"policy": "p", "version": "1.0", "rules": [rule]})
+    request = replace(REQUEST, arguments=Json.of({"urgent": urgent}))
+    decision = PolicyDecisionPoint(read_policy(policy)).decide(request)
+
+    assert (decision.status == "allow") is allowed
+
+
 def test_a_limit_of_which_nobody_says_whose_it_is_is_not_passed() -> None:
     """Without the argument that names the holder the call is denied."""
     context = replace(CLERK, scopes=("*:*",))

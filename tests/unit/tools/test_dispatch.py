@@ -10,6 +10,7 @@ import pytest
 
 from arh.canonical import Json
 from arh.errors import DependencyFailure
+from arh.records.authorization import Charge
 from arh.records.execution import Execution, RawReply, StoredOperation
 from tests.unit.tools.fakes import Client, Point, allow, replying
 from tests.unit.tools.world import GRANT, TIMEOUT_MS, World, told
@@ -388,7 +389,7 @@ def test_an_operation_in_flight_is_a_conflict() -> None:
 def test_an_open_intent_goes_to_the_client_without_a_new_approval_or_charge(status: str) -> None:
     """The client alone can find out what became of it; its approval is redeemed already."""
     client = holding(status)
-    point = Point(lambda r: allow(r, require_approval=True))
+    point = Point(lambda r: allow(r, require_approval=True, charges=(Charge("daily", 5, 9),)))
     outcome = World(client=client, point=point).call("send", **SMALL)
     (execution,) = client.executions
 

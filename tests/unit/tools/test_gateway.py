@@ -240,6 +240,16 @@ def test_a_shared_record_is_everybodys_to_read() -> None:
     assert World().call("balance", account_id="S-1").status == "executed"
 
 
+@pytest.mark.parametrize(("tenant", "balance"), [("north", 1), ("south", 2)])
+def test_a_key_that_two_tenants_use_is_ones_own_record(tenant: str, balance: int) -> None:
+    """Owner and revision are those of the caller's record, whoever else has one of that key."""
+    world = World(context=replace(CLERK, tenant=tenant))
+    outcome = world.call("balance", account_id="C-1")
+
+    assert outcome.result == Json.of({"account_id": "C-1", "balance": balance})
+    assert world.attempt()["decision"]["resources"][0]["tenant"] == tenant
+
+
 def test_a_denial_says_no_more_than_that() -> None:
     """The caller learns that it may not; why is on record."""
     world = World(context=replace(CLERK, scopes=("read:*",)))

@@ -2,7 +2,8 @@
 
 Registry, policy, approvals, client and store are the real ones, and a test may replace each.
 `send` moves money and `balance` reads an account; `ping` writes without naming a key, `tick` may
-be repeated. Tenant `north` owns account A-1, tenant `south` owns B-1.
+be repeated. Tenant `north` owns account A-1, tenant `south` owns B-1, and
+each has a C-1 of its own.
 """
 
 from __future__ import annotations
@@ -166,6 +167,8 @@ REGISTRY = Registry(TOOLS, MILESTONES)
 SEEDS = (
     SeedRecord("north", "accounts", "A-1", Json.of({"account_id": "A-1", "balance": 5000})),
     SeedRecord("south", "accounts", "B-1", Json.of({"account_id": "B-1", "balance": 70})),
+    SeedRecord("north", "accounts", "C-1", Json.of({"account_id": "C-1", "balance": 1})),
+    SeedRecord("south", "accounts", "C-1", Json.of({"account_id": "C-1", "balance": 2})),
     SeedRecord("*", "accounts", "S-1", Json.of({"account_id": "S-1", "balance": 1})),
 )
 COLLECTIONS = ("accounts", "payments", "notes")
