@@ -21,6 +21,7 @@ from arh.canonical import Json, JsonValue, Refused, parse
 from arh.harness.texts import (
     Amount,
     amounts,
+    asks,
     denies,
     leaves_open,
     pattern,
@@ -209,7 +210,7 @@ def _in_sentence(sentence: str, claimed: ClaimPattern) -> Iterator[ProseClaim]:
         named: Mapping[str, str | None] = match.groupdict()
         yield ProseClaim(
             claimed.action,
-            _status(scope, claimed.negations),
+            "unknown" if asks(sentence) else _status(scope, claimed.negations),
             window.strip(),
             named.get("id") or "",
             named.get("amount") or "",

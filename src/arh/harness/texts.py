@@ -78,13 +78,23 @@ def means_another(sentence: str) -> bool:
 
 def says_done(sentence: str) -> bool:
     """Return whether the sentence says that the task as a whole is done."""
-    return _DONE.match(sentence) is not None
+    return _DONE.match(sentence) is not None and not sentence.endswith("?")
+
+
+def asks(sentence: str) -> bool:
+    """Return whether the sentence is a question, and not a statement with a question mark."""
+    return sentence.endswith("?") and _ASKING.match(sentence) is not None
 
 
 def holds_token(text: str, token: str) -> bool:
     """Return whether a text holds a token as a whole, in any case: EVT-40 is not in EVT-402."""
     token = token.strip()
     return bool(token) and _token(token).search(text) is not None
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text; a hyphen, point, colon or slash inside one is part of it."""
+    return _WORD.findall(text)
 
 
 def pattern(source: str) -> Any:  # noqa: ANN401 - the library has no types
@@ -216,6 +226,7 @@ def _compiled(source: str) -> Any:  # noqa: ANN401 - the library has no types
     return re2.compile(source, options)
 
 
+_WORD: Final = re.compile(r"\w++(?:[-.:/]\w++)*+")
 _DIGITS_MAX: Final = 24
 _DECIMALS: Final = 2
 _LOOK_ALIKE: Final = str.maketrans(
@@ -273,6 +284,11 @@ _IDIOM: Final = re.compile(
 _DENIAL: Final = re.compile(
     r"\b(?:no|not|never|none|nothing|nobody|neither|nor|without|cannot|unable|denied|refused"
     r"|declined|blocked|failed|rejected)\b|n't\b",
+    re.IGNORECASE,
+)
+_ASKING: Final = re.compile(
+    r"\W*(?:was|were|is|are|am|has|have|had|did|do|does|can|could|would|should|shall|will|may|might"
+    r"|what|which|when|where|who|whose|why|how|whether|if)\b",
     re.IGNORECASE,
 )
 _ANOTHER: Final = re.compile(
