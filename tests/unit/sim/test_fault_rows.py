@@ -105,6 +105,7 @@ def test_an_answer_that_outlasts_its_caller_is_a_timeout(key: Key, found: Row, m
     effects = 0 if plan.target_type == "model" or found.late == "unchanged" else 1
     assert world.notes() == effects
     assert world.clock.now_ms() == TIMEOUT_MS
+    assert [data["symptom"] for data in world.of("fault_injected")] == ["timeout"]
     assert world.states() == ["delivered"]
 
 

@@ -32,7 +32,7 @@ from arh.records.decisions import (
     Unavailable,
     Usage,
 )
-from arh.records.execution import Tool
+from arh.records.execution import Execution, RawReply, Tool
 from arh.records.faults import FaultPlan
 from arh.records.identity import SecurityContext
 from arh.records.messages import Message, ToolRequest
@@ -277,3 +277,42 @@ def _named(decision: Decision) -> str:
     if isinstance(decision, Malformed):
         return "malformed"
     return "truncated" if isinstance(decision, Truncated) else "calls"
+
+
+def tool(phase: str, effect: str, **parameters: object) -> FaultPlan:
+    """Return a fault of the writing tool, unless another is named."""
+    given: dict[str, object] = {"target_name": "note", **parameters}
+    return FaultPlan("f1", "tool", phase, effect, **given)  # type: ignore[arg-type]
+
+
+def of(target: str, phase: str, effect: str, **parameters: object) -> FaultPlan:
+    """Return a fault of another target."""
+    return FaultPlan("f1", target, phase, effect, **parameters)  # type: ignore[arg-type]
+
+
+def seen(outcome: ToolOutcome) -> tuple[str, str, str, str]:
+    """Return what the caller was told."""
+    return outcome.status, outcome.reason, outcome.delivery, outcome.commit_belief
+
+
+def capture(world: World) -> list[RawReply]:
+    """Return the list that the raw replies of the faulty client will be put on."""
+    replies: list[RawReply] = []
+    client = world.client
+    execute = client.execute
+
+    class Watching:
+        """Passes everything on and keeps the replies."""
+
+        def execute(self, execution: Execution) -> RawReply:
+            reply = execute(execution)
+            replies.append(reply)
+            return reply
+
+        def look_up(self, tenant: str, tool: str, key: str) -> object:
+            return client.look_up(tenant, tool, key)
+
+    watching = Watching()
+    world.client = watching  # type: ignore[assignment]
+    object.__setattr__(world.gateway._on, "client", watching)
+    return replies
