@@ -14,7 +14,7 @@ from typing import Any, Final, final
 
 from jsonschema_rs import Draft202012Validator, RegexOptions
 
-from arh.canonical import Json, JsonValue, Refused, parse
+from arh.canonical import Json, JsonValue, Refused
 
 ARGUMENTS_SIZE_MAX: Final = 2**20
 PROBLEMS_MAX: Final = 5
@@ -80,12 +80,11 @@ def read_arguments(text: object) -> tuple[dict[str, JsonValue], Json] | str:
     if type(text) is not str:
         return "not a text"
     try:
-        value = parse(text, size_max=ARGUMENTS_SIZE_MAX, integral_floats=False)
-        if not isinstance(value, dict):
-            return "not an object"
-        return value, Json.of(value)
+        frozen = Json.read(text, size_max=ARGUMENTS_SIZE_MAX, integral_floats=False)
     except Refused as refused:
         return refused.reason
+    value = frozen.value()
+    return (value, frozen) if isinstance(value, dict) else "not an object"
 
 
 def open_objects(schema: JsonValue, root: Mapping[str, JsonValue]) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ count, and then the call is blocked. That is `indeterminate`, and never confused
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, TypeVar
 
 from arh.errors import DependencyFailure
@@ -58,7 +57,6 @@ def authorise(
             return failed(Reason.NOT_FOUND, CONCEALED)
         return rejected(Reason.AUTHORIZATION_DENIED, decision.reason)
     current.decision = decision
-    current.operation = replace(current.operation, decision_id=decision.decision_id)
     return None
 
 
@@ -112,7 +110,6 @@ def _take(current: Call, choice: Choice) -> End | None:
         _note_approval(current, "denied", choice.cause)
         return rejected(Reason.APPROVAL_DENIED, choice.cause)
     current.grant = grant
-    current.operation = replace(current.operation, approval_id=grant.approval_id)
     _note_approval(current, "granted", "", grant)
     return None
 

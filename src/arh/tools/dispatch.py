@@ -16,8 +16,10 @@ from arh.errors import DependencyFailure
 from arh.foreign import ForeignFailure, call
 from arh.ports.sue import Clock, ToolClient
 from arh.records.execution import Execution, RawReply, StoredOperation
+from arh.records.identity import SecurityContext
 from arh.records.messages import ReplyStatus
 from arh.records.outcomes import PACK_REASON, CommitBelief, Delivery, Reason
+from arh.records.state import Operation
 from arh.tools.checks import redemption_failed
 from arh.tools.stages import Call, End, failed, rejected
 
@@ -36,7 +38,7 @@ _KNOWN_UNDONE: Final = ("not_started", "not_committed")
 T = TypeVar("T")
 
 
-def look_up(current: Call, client: ToolClient) -> End | None:
+def look_up(current: Call, client: ToolClient, tenant: str) -> End | None:
     """Ask the store for the operation; one that is committed is answered from there.
 
     An intent whose outcome is open goes on to the client, which alone can find it out.
@@ -44,7 +46,7 @@ def look_up(current: Call, client: ToolClient) -> End | None:
     if not current.writes:
         _noted(current, "not_applicable")
         return None
-    stored, end = _stored(current, client)
+    stored, end = _stored(current, client, tenant)
     _noted(current, "failed" if end else _found(current, stored))
     if end is not None or stored is None or current.attempt.lookup == "mismatch":
         return end
@@ -71,10 +73,10 @@ def require_records(current: Call) -> End | None:
     return None
 
 
-def execute(current: Call, client: ToolClient, clock: Clock) -> End:
+def execute(current: Call, client: ToolClient, context: SecurityContext, clock: Clock) -> End:
     """Dispatch the call once and read its reply; from then on nothing is certain without one."""
     start_ms = clock.now_ms()
-    execution = _execution(current, start_ms)
+    execution = _execution(current, context, start_ms)
     current.attempt.entered = True
     if current.writes:
         current.attempt.commit_belief = "unknown"
@@ -88,7 +90,7 @@ def execute(current: Call, client: ToolClient, clock: Clock) -> End:
     if now_ms > current.deadline_ms or reply.latency_ms > execution.timeout_ms:
         return _lost(current)
     if reply.reason == Reason.IN_FLIGHT and reply.delivery != "timeout":
-        return _settle(current, client, reply)
+        return _settle(current, client, context.tenant, reply)
     return _read(current, reply)
 
 
@@ -98,18 +100,36 @@ def replay(current: Call, stored: StoredOperation) -> End:
     return _decode(current, RawReply("delivered", "replayed", stored.body), "replayed")
 
 
-def _execution(current: Call, now_ms: int) -> Execution:
+def _execution(current: Call, context: SecurityContext, now_ms: int) -> Execution:
     """Return what is authorised; an operation already under way needs no approval or charge."""
     decision, resuming = current.decision, current.stored is not None
     charges = () if resuming or decision is None else decision.charges
     return Execution(
         tool=current.tool.tool,
-        operation=current.operation,
+        operation=_operation(current, context),
         arguments=current.frozen,
         resources=current.resources,
         timeout_ms=current.deadline_ms - now_ms,
         grant=current.grant,
         charges=charges,
+    )
+
+
+def _operation(current: Call, context: SecurityContext) -> Operation:
+    """Return the logical action that this call is an attempt at, with what allowed it."""
+    attempt, manifest = current.attempt, current.tool.manifest
+    return Operation(
+        operation_id=attempt.operation_id,
+        key=attempt.key,
+        tool=manifest.name,
+        version=manifest.version,
+        argument_digest=attempt.argument_digest,
+        subject=context.subject,
+        actor=attempt.actor,
+        tenant=context.tenant,
+        call_id=attempt.call_id,
+        decision_id=current.decision.decision_id if current.decision else "",
+        approval_id=current.grant.approval_id if current.grant else "",
     )
 
 
@@ -149,9 +169,9 @@ def _belief_of_error(current: Call, reply: RawReply) -> CommitBelief:
     return reply.commit
 
 
-def _settle(current: Call, client: ToolClient, reply: RawReply) -> End:
+def _settle(current: Call, client: ToolClient, tenant: str, reply: RawReply) -> End:
     """Answer from the store if the attempt that came first has committed the same action."""
-    stored, end = _stored(current, client)
+    stored, end = _stored(current, client, tenant)
     if end is not None or stored is None or stored.status != "committed":
         belief = _belief_of_error(current, reply)
         return End("rejected", Reason.IN_FLIGHT, reply.cause, belief)
@@ -213,13 +233,12 @@ def _status(reason: str) -> ReplyStatus:
     return "rejected" if reason in _REJECTING or ":" in reason else "error"
 
 
-def _stored(current: Call, client: ToolClient) -> tuple[StoredOperation | None, End | None]:
+def _stored(
+    current: Call, client: ToolClient, tenant: str
+) -> tuple[StoredOperation | None, End | None]:
     """Return what the store holds under this key, or the end if it cannot be read."""
-    operation = current.operation
-    found = _guarded(
-        "tool_client",
-        lambda: client.look_up(operation.tenant, operation.tool, operation.key),
-    )
+    name, key = current.tool.manifest.name, current.attempt.key
+    found = _guarded("tool_client", lambda: client.look_up(tenant, name, key))
     if isinstance(found, DependencyFailure):
         return None, failed(found.reason, "lookup_failed", found.retry_after_ms)
     if found is not None and not isinstance(found, StoredOperation):

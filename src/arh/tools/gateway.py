@@ -116,11 +116,11 @@ class PolicyGateway:
             lambda current: resolve(current, self._registry, self._offered),
             parse,
             validate,
-            lambda current: identify(current, context, self._actor),
+            lambda current: identify(current, context),
             lambda current: locate(current, on.reader, context.tenant),
             lambda current: authorise(current, on.point, context, on.clock),
             self._checkpoint("decided"),
-            lambda current: look_up(current, on.client),
+            lambda current: look_up(current, on.client, context.tenant),
             require_records,
             lambda current: approve(current, on.approvals, on.verifier, context, on.clock),
         )
@@ -131,7 +131,8 @@ class PolicyGateway:
             end = self._expired(current) or stage(current)
             if end is not None:
                 return end
-        return self._expired(current) or execute(current, self._on.client, self._on.clock)
+        on = self._on
+        return self._expired(current) or execute(current, on.client, self._context, on.clock)
 
     def _expired(self, current: Call) -> End | None:
         """End a call that has no time left, or whose allowance has run out meanwhile."""

@@ -25,10 +25,10 @@ from arh.tools.manifests import faults_of, milestone_faults, unnamed_twice
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A milestone, ready to be compared: `when` holds canonical bytes by field."""
+    """A milestone, ready to be compared: `when` holds value and canonical bytes by field."""
 
     milestone: Milestone
-    when: Mapping[str, bytes]
+    when: tuple[tuple[str, JsonValue, bytes], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,11 @@ class Registry:
             return ()
         fields = result if isinstance(result, dict) else {}
         return tuple(
-            Mark(
-                step.milestone.id,
-                _target(step.milestone, arguments, fields),
-                step.milestone.justified,
-            )
+            _mark(step.milestone, arguments, fields)
             for step in entry.steps
             if all(
-                name in fields and encode(fields[name]) == is_ for name, is_ in step.when.items()
+                name in fields and _equals(fields[name], value, data)
+                for name, value, data in step.when
             )
         )
 
@@ -143,6 +140,7 @@ def manifest_digest(manifest: ToolManifest) -> str:
     )
 
 
+_PLAIN: Final = (str, int, bool, type(None))
 _ARGUMENTS_HEAD: Final = b'{"arguments":'
 
 
@@ -163,7 +161,20 @@ def _registered(tool: Tool, milestones: Iterable[Milestone]) -> Registered:
 def _step(milestone: Milestone) -> Step:
     when = milestone.when.value()
     fields = when if isinstance(when, dict) else {}
-    return Step(milestone, {name: encode(value) for name, value in fields.items()})
+    return Step(milestone, tuple((name, value, encode(value)) for name, value in fields.items()))
+
+
+def _equals(found: JsonValue, value: JsonValue, data: bytes) -> bool:
+    """Return true if the two are one JSON value, whose canonical bytes are `data`."""
+    if type(found) in _PLAIN:
+        return type(found) is type(value) and found == value
+    return encode(found) == data
+
+
+def _mark(
+    milestone: Milestone, arguments: Mapping[str, JsonValue], result: Mapping[str, JsonValue]
+) -> Mark:
+    return Mark(milestone.id, _target(milestone, arguments, result), milestone.justified)
 
 
 def _target(

@@ -22,7 +22,6 @@ from arh.records.execution import StoredOperation
 from arh.records.identity import SecurityContext
 from arh.records.messages import ReplyStatus, ToolRequest
 from arh.records.outcomes import CommitBelief, Delivery, Reason
-from arh.records.state import Operation
 from arh.tools.arguments import read_arguments
 from arh.tools.attempts import Attempt
 from arh.tools.manifests import TOOL_NAME
@@ -51,7 +50,7 @@ class End:
 class Call:
     """One call under way; each stage adds what it found out.
 
-    `resolve` sets `tool` and `writes` and `identify` sets `operation`, for all stages after them.
+    `resolve` sets `tool` and `writes` for all stages after it.
     """
 
     request: ToolRequest
@@ -66,7 +65,6 @@ class Call:
     grant: Grant | None = None
     writes: bool = False
     tool: Registered = field(init=False)
-    operation: Operation = field(init=False)
 
     def asked(self, name: str, start_ms: int, end_ms: int) -> None:
         """Note when somebody else was asked."""
@@ -136,7 +134,7 @@ def validate(current: Call) -> End | None:
     return None
 
 
-def identify(current: Call, context: SecurityContext, actor: str) -> End | None:
+def identify(current: Call, context: SecurityContext) -> End | None:
     """Digest the action, and name the logical operation that it is an attempt at.
 
     Operations are told apart by tenant, tool, key and digest: attempts with one key and different
@@ -150,17 +148,6 @@ def identify(current: Call, context: SecurityContext, actor: str) -> End | None:
         operation_id = f"op-{_hash(context.tenant, manifest.name, key, digest)[:24]}"
     attempt.argument_digest, attempt.operation_id = digest, operation_id
     attempt.key, attempt.key_source = key, source
-    current.operation = Operation(
-        operation_id=operation_id,
-        key=key,
-        tool=manifest.name,
-        version=manifest.version,
-        argument_digest=digest,
-        subject=context.subject,
-        actor=actor,
-        tenant=context.tenant,
-        call_id=attempt.call_id,
-    )
     return None
 
 
