@@ -55,12 +55,16 @@ class RunEnvironment:
         checkpoint: Checkpoint,
         telemetry: Telemetry,
     ) -> None:
-        """Arm the planned faults."""
+        """Plan the faults; `arm` arms them."""
         self.clock = clock
         self.ids = SequentialIds()
         self.telemetry = telemetry
         self.checkpoint = checkpoint
         self._injector = FaultInjector(plans, clock, recorder)
+
+    def arm(self) -> None:
+        """Arm every planned fault, once all ports are wrapped."""
+        self._injector.arm()
 
     def wrap_model(self, model: Model, actor: str) -> Model:
         """Return the model behind its fault proxy, or itself if nothing can happen to it."""

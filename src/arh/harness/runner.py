@@ -124,6 +124,7 @@ class _Run:
             self.bench.states[digest] = (line(state), state_from(state))
         self.initial, self.state = self.bench.states[digest]
         self.recorder.record("state_seeded", "runner", {"digest": digest})
+        self.environment.arm()
         self._check_invariants("seeding")
 
     def act(self) -> None:
@@ -283,6 +284,7 @@ class _Run:
         }
         if self.baton is not None:
             data["schedule"] = self.baton.trace()
+            data["problems"] = [*self.control.problems, *_unfired(self.baton)]
         return data
 
 
@@ -325,6 +327,14 @@ def _baton(composition: Composition) -> Baton | None:
         return None
     actors = tuple(actor.actor for actor in composition.setup.actors)
     return Baton.of(composition.schedule, actors, str(composition.setup.seed))
+
+
+def _unfired(baton: Baton) -> list[str]:
+    """Return a problem for each step of the schedule that never came: another one was run."""
+    return [
+        f"the schedule's step {step.actor} {step.point} {step.nth} -> {step.to} never came"
+        for step in baton.unfired()
+    ]
 
 
 def _go_on(_point: str) -> None:
