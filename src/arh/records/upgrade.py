@@ -319,7 +319,7 @@ def _assertion(assertion: JsonValue, work: _Work) -> JsonValue:
     if not isinstance(assertion, dict):
         return assertion
     new = {key: item for key, item in assertion.items() if key == "expected" or item is not None}
-    if new.get("kind") in {"present", "absent"} and new.get("expected", 0) is None:
+    if new.get("kind") in ("present", "absent") and new.get("expected", 0) is None:
         del new["expected"]
     if isinstance(where := new.get("where"), dict):
         new["where"] = _in_minor_units(where, work)
