@@ -289,9 +289,10 @@ class _Run:
 
 
 def commit_data(entry: CommitEntry) -> Data:
-    """Return the JSON form of a commit entry."""
+    """Return the JSON form of a commit entry; it is the store's own, whoever holds the baton."""
     op = entry.operation
     return {
+        "actor": "",
         "sequence": entry.sequence,
         "operation_id": op.operation_id,
         "key": op.key,
