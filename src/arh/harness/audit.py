@@ -15,7 +15,7 @@ from typing import Final
 from arh.canonical import Json, JsonValue
 from arh.errors import safe
 from arh.harness.acceptance import principals
-from arh.harness.effects import equal, manifests
+from arh.harness.effects import effects, equal, manifests
 from arh.harness.rules import finding
 from arh.harness.wording import shown
 from arh.records.control.evidence import CallEvidence, CommitEvidence, Evidence
@@ -174,11 +174,12 @@ def _rule(document: Json, wanted: str) -> Mapping[str, JsonValue]:
 
 
 def _redeemed(commit: CommitEvidence) -> bool:
+    """Return whether the commit used the approval up: its row is new, and nothing is unreadable."""
     return any(
-        change.get("collection") == REDEMPTIONS
-        and change.get("revision_before") == 0
-        and str(change.get("key", "")).split("\x1f")[0] == commit.approval_id
-        for change in commit.changes
+        effect.collection == REDEMPTIONS
+        and effect.created
+        and effect.key.split("\x1f")[0] == commit.approval_id
+        for effect in effects((commit,)) or ()
     )
 
 

@@ -70,7 +70,7 @@ def declared(scenario: Scenario) -> bool:
 
 def arguments_of(call: CallEvidence) -> Mapping[str, JsonValue]:
     """Return the arguments, read from their text where nobody got as far as that; else none."""
-    if call.arguments is not None:
+    if isinstance(call.arguments, Mapping):
         return call.arguments
     try:
         value = parse(call.arguments_text)

@@ -91,7 +91,7 @@ def side_effect(effect: Effect) -> StateRow:
         "operation_id": effect.operation_id,
         "payload": dict(effect.row.value) if effect.row is not None else {},
     }
-    key = f"{effect.sequence:06d}/{effect.collection}/{effect.key}"
+    key = f"{effect.sequence:>06}/{effect.collection}/{effect.key}"
     return StateRow(effect.tenant, SIDE_EFFECTS, key, 1, "", value)
 
 
