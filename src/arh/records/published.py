@@ -169,3 +169,10 @@ STOPS: Final[Mapping[str, str]] = MappingProxyType(
         "wallclock-budget": "deadline",
     }
 )
+BY_DESIGN: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "outcome.invariant_violated": "the control breaks an invariant, which must be noticed",
+        "non_progress.behaviour": "the control goes in circles, which must be noticed and stopped",
+        "trajectory.forbidden_requested": "the forbidden action is asked for, so as to be blocked",
+    }
+)

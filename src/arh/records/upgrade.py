@@ -16,7 +16,7 @@ from typing import Final
 
 from arh.canonical import JsonValue
 from arh.errors import Problem, closest, quoted
-from arh.records.published import EFFECTS, FAULTS, KEYS, STOPS
+from arh.records.published import BY_DESIGN, EFFECTS, FAULTS, KEYS, STOPS
 from arh.records.tasks import BUDGETS, NON_PROGRESS
 
 Object = dict[str, JsonValue]
@@ -232,11 +232,9 @@ def _expectations(old: Object, role: str, work: _Work) -> JsonValue:
     new["guardrails"] = _guardrails(old, new)
     if role != "acceptance" and "acceptable_terminations" not in new:
         new["acceptable_terminations"] = _own_stops(role, work)
-    if role == "negative_control" and "invariant_violation" in _list(
-        new, "acceptable_terminations"
-    ):
-        why = "the control breaks an invariant, which must be noticed"
-        new["expected_findings"] = [{"rule": "outcome.invariant_violated", "why": why}]
+    if rule := _failure_by_design(new, role):
+        new["expected_findings"] = [{"rule": rule, "why": BY_DESIGN[rule]}]
+        work.notes.append(f"{rule} read as meant: {BY_DESIGN[rule]}")
     if _object(old, "controls").get("faults"):
         new["fault_handling"] = {"expected": _handling(new, work)}
     return new
@@ -269,6 +267,23 @@ def _guardrails(old: Object, new: Object) -> JsonValue:
         ],
         "must_exercise": "guardrails" in _object(new, "pass_criteria"),
     }
+
+
+def _failure_by_design(new: Object, role: str) -> str:
+    """Return the rule that a scenario breaks on purpose, so that it must be reported; else "".
+
+    Guardrails pass in 2.0 only if something forbidden was asked for, which is why its criteria then
+    leave the trajectory out.
+    """
+    criteria = _object(new, "pass_criteria")
+    if role == "negative_control":
+        broken = "invariant_violation" in _list(new, "acceptable_terminations")
+        return "outcome.invariant_violated" if broken else ""
+    if role == "positive_control":
+        return "non_progress.behaviour" if "non_progress" in criteria else ""
+    asked = "guardrails" in criteria and "trajectory" not in criteria
+    forbidden = _object(new, "guardrails").get("action_constraints")
+    return "trajectory.forbidden_requested" if asked and forbidden else ""
 
 
 def _own_stops(role: str, work: _Work) -> list[JsonValue]:

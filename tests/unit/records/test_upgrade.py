@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from arh.canonical import JsonValue
+from arh.harness.rules import RULES
 from arh.records.control.scenario import Scenario
 from arh.records.published import FAULTS, KEYS
 from arh.records.upgrade import Upgraded, Vocabulary, upgrade_scenario
@@ -83,6 +84,26 @@ def test_tags_and_criteria_say_what_a_scenario_shows(
     assert value["role"] == role
     assert isinstance(expectations, dict)
     assert expectations.get("acceptable_terminations") == terminations
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        ("plain", []),
+        ("lie", []),
+        ("asks", ["trajectory.forbidden_requested"]),
+        ("caught", ["outcome.invariant_violated"]),
+        ("stop", ["non_progress.behaviour"]),
+        ("unnamed-stop", []),
+    ],
+)
+def test_a_failure_by_design_is_named(name: str, rules: list[str]) -> None:
+    """What a scenario breaks on purpose must be reported, by a rule that exists."""
+    expectations: Any = upgraded(old(name)).value["expectations"]
+    named = [finding["rule"] for finding in expectations.get("expected_findings", [])]
+
+    assert named == rules
+    assert set(named) <= set(RULES)
 
 
 def test_criteria_left_out_never_leave_a_scenario_unscored() -> None:
