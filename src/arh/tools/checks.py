@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from arh.errors import DependencyFailure
 from arh.foreign import ForeignFailure, call
-from arh.ports.sue import ApprovalService, Clock, DecisionPoint, GrantVerifier
+from arh.ports.sue import ApprovalService, Clock, DecisionPoint, GrantVerifier, StateReader
 from arh.records.authorization import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -25,6 +25,7 @@ from arh.records.identity import SecurityContext
 from arh.records.outcomes import Reason
 from arh.security.approvals import Choice, choose
 from arh.tools.attempts import approval_entry, decision_entry
+from arh.tools.ledger import REDEMPTIONS
 from arh.tools.stages import Call, End, failed, rejected
 
 CONCEALED: Final = "cross_tenant"
@@ -64,6 +65,7 @@ def approve(
     current: Call,
     service: ApprovalService,
     verifier: GrantVerifier,
+    reader: StateReader,
     context: SecurityContext,
     clock: Clock,
 ) -> End | None:
@@ -80,12 +82,34 @@ def approve(
     now_ms = clock.now_ms()
     current.asked("approval", request.at_ms, now_ms)
     cause = cause if answer is None else _answer_fault(answer, request, now_ms)
-    grants = () if cause or answer is None else answer.grants
+    grants = () if cause or answer is None else _unused(answer.grants, reader, context.tenant)
     choice, cause = _choose(grants, request, verifier, now_ms) if not cause else (None, cause)
     if choice is None:
         _note_approval(current, "unavailable", cause)
         return rejected(Reason.APPROVAL_UNAVAILABLE, cause)
     return _take(current, choice)
+
+
+def _unused(grants: tuple[Grant, ...], reader: StateReader, tenant: str) -> tuple[Grant, ...]:
+    """Return the grants without those that are used up, if that leaves a choice.
+
+    A shortcut, so that a used grant does not stand before a good one: redemption itself decides.
+    """
+    if len(grants) <= 1:
+        return grants
+    try:
+        left = call(
+            "state_reader",
+            lambda: tuple(grant for grant in grants if not _redeemed(grant, reader, tenant)),
+        )
+    except DependencyFailure:
+        return grants
+    return grants if isinstance(left, ForeignFailure) or not left else left
+
+
+def _redeemed(grant: Grant, reader: StateReader, tenant: str) -> bool:
+    row = reader.get(tenant, REDEMPTIONS, grant.approval_id) if grant.single_use else None
+    return row is not None
 
 
 def _choose(
@@ -205,7 +229,7 @@ def _well_formed(decision: AuthorizationDecision) -> bool:
         decision.rule,
     )
     return (
-        all(_is_text(text) for text in texts)
+        all(map(_is_text, texts))
         and decision.status in STATUSES
         and _is_flag(decision.require_approval)
         and _is_count(decision.latency_ms)

@@ -9,13 +9,13 @@ What the caller believes of the commit is never more than a reply that reached i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final, TypeVar, get_args
 
 from arh.canonical import Json, JsonValue, Refused, parse
 from arh.errors import DependencyFailure
 from arh.foreign import ForeignFailure, call
 from arh.ports.sue import Clock, ToolClient
-from arh.records.execution import Execution, RawReply, StoredOperation
+from arh.records.execution import Execution, RawReply, Read, StoredOperation
 from arh.records.identity import SecurityContext
 from arh.records.messages import ReplyStatus
 from arh.records.outcomes import PACK_REASON, CommitBelief, Delivery, Reason
@@ -33,6 +33,8 @@ _REJECTING: Final = frozenset(
         Reason.PRECONDITION_FAILED,
     }
 )
+_DELIVERIES: Final = ("delivered", "timeout", "error")
+_COMMITS: Final = get_args(CommitBelief)
 _KNOWN_UNDONE: Final = ("not_started", "not_committed")
 
 T = TypeVar("T")
@@ -84,7 +86,7 @@ def execute(current: Call, client: ToolClient, context: SecurityContext, clock: 
     reply = _guarded("tool_client", lambda: client.execute(execution))
     now_ms = clock.now_ms()
     current.asked("tool_execution", start_ms, now_ms)
-    if not isinstance(reply, RawReply):
+    if not isinstance(reply, RawReply) or not _well_formed(reply):
         return _broken(current, reply)
     current.attempt.reads = reply.reads
     if now_ms > current.deadline_ms or reply.latency_ms > execution.timeout_ms:
@@ -157,6 +159,18 @@ def _erred(current: Call, reply: RawReply) -> End:
     reason = reply.reason if reply.reason in _REASONS else Reason.TOOL_ERROR
     wait = reply.retry_after_ms
     return End(_status(reason), reason, reply.cause, belief, "error", retry_after_ms=wait)
+
+
+def _well_formed(reply: RawReply) -> bool:
+    """Return true if every field is of its type, and delivery and commit are words that exist."""
+    parts = (reply.body, reply.latency_ms, reply.reason, reply.cause, reply.reads)
+    return (
+        tuple(map(type, parts)) == (bytes, int, str, str, tuple)
+        and all(type(read) is Read for read in reply.reads)
+        and type(reply.retry_after_ms) in (int, type(None))
+        and reply.delivery in _DELIVERIES
+        and reply.commit in _COMMITS
+    )
 
 
 def _belief_of_error(current: Call, reply: RawReply) -> CommitBelief:

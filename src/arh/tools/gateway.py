@@ -122,7 +122,9 @@ class PolicyGateway:
             self._checkpoint("decided"),
             lambda current: look_up(current, on.client, context.tenant),
             require_records,
-            lambda current: approve(current, on.approvals, on.verifier, context, on.clock),
+            lambda current: approve(
+                current, on.approvals, on.verifier, on.reader, context, on.clock
+            ),
         )
 
     def _end(self, current: Call) -> End:

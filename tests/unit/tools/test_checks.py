@@ -19,7 +19,7 @@ from arh.records.authorization import (
     Grant,
 )
 from arh.security.approvals import GrantStore
-from tests.unit.tools.fakes import Approvals, Point, allow, answered
+from tests.unit.tools.fakes import Approvals, Point, allow, answered, broken_reader
 from tests.unit.tools.world import GRANT, KEY, TIMEOUT_MS, World, told
 
 BLOCKED = ("rejected", "authorization_unavailable", "not_started", "delivered")
@@ -187,6 +187,7 @@ def test_what_is_not_the_decision_points_doing_passes_through(error: BaseExcepti
 # --- approvals -----------------------------------------------------------------------------------
 
 SIGNED = GrantStore([GRANT], KEY)._grants[0]
+PING = Json.of({"text": "x"})
 PAYMENT: dict[str, Any] = {"account_id": "A-1", "amount": 2000, "key": "k"}
 
 CAUSES: dict[str, dict[str, object]] = {
@@ -254,6 +255,40 @@ def test_a_used_approval_approves_no_second_action() -> None:
         "approval-1",
     )
     assert world.payments() == 1
+
+
+def test_a_used_approval_stands_in_no_other_ones_way() -> None:
+    """Of two approvals of the same kind the second serves the second action, and no third."""
+    world = World(grants=(GRANT, replace(GRANT, approval_id="approval-2")))
+    reasons = [world.call("send", **{**PAYMENT, "key": key}).reason for key in ("a", "b", "c")]
+    entries = world.store.reader().changes_since(0)
+
+    assert reasons == ["ok", "ok", "approval_denied"]
+    assert [e.operation.approval_id for e in entries] == ["approval-1", "approval-2"]
+
+
+def test_an_approval_for_many_uses_is_never_used_up() -> None:
+    """A grant that is not single use serves every action that it covers."""
+    grants = (replace(GRANT, single_use=False), replace(GRANT, approval_id="approval-2"))
+    world = World(grants=grants)
+    for key in ("a", "b", "c"):
+        world.call("send", **{**PAYMENT, "key": key})
+    entries = world.store.reader().changes_since(0)
+
+    assert [e.operation.approval_id for e in entries] == ["approval-1"] * 3
+
+
+def test_redemption_decides_where_nobody_can_say_what_is_used() -> None:
+    """A reader that fails only costs the shortcut."""
+    grants = (GRANT, replace(GRANT, approval_id="approval-2"))
+    unread = Point(lambda request: allow(request, require_approval=True))
+    for error in (DependencyFailure("timeout"), ValueError("lost")):
+        reader = broken_reader(error)
+        world = World(grants=grants, reader=reader, point=unread, approvals=None)
+        world.service = GrantStore([replace(g, tool="ping", scope=PING) for g in grants], KEY)
+        world.gateway = world.gateway_of(world.context)
+
+        assert world.call("ping", text="x").status == "executed"
 
 
 def test_an_approval_of_the_digest_alone_approves_exactly_that_action() -> None:

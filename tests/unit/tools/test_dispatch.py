@@ -312,12 +312,34 @@ def _raising(error: Exception) -> Callable[[object], Any]:
     return answer
 
 
+BROKEN_REPLIES: list[Any] = [
+    replace(RawReply("delivered", "committed", PAID), **change)
+    for change in (
+        {"delivery": "perhaps"},
+        {"delivery": None},
+        {"commit": "surely"},
+        {"commit": None},
+        {"body": PAID.decode()},
+        {"body": None},
+        {"latency_ms": None},
+        {"reason": None},
+        {"reads": None},
+        {"reads": ("accounts",)},
+        {"retry_after_ms": "soon"},
+    )
+]
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
         (_raising(ValueError("secret")), ("error", "tool_error", "unknown", "error")),
         (lambda _: None, ("error", "tool_error", "unknown", "error")),
         (lambda _: PAID, ("error", "tool_error", "unknown", "error")),
+        *(
+            (lambda _, reply=reply: reply, ("error", "tool_error", "unknown", "error"))
+            for reply in BROKEN_REPLIES
+        ),
         (_raising(DependencyFailure("timeout")), ("error", "timeout", "unknown", "timeout")),
         (
             _raising(DependencyFailure("dependency_error")),
