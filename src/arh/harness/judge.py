@@ -14,6 +14,7 @@ from dataclasses import replace
 from arh.foreign import ForeignFailure, call
 from arh.harness.narrative import claim_lines, path_line
 from arh.harness.rules import conclude, finding
+from arh.harness.run_facts import run_facts
 from arh.ports.control import Evaluator
 from arh.records.control.evidence import Evidence
 from arh.records.control.plan import Located
@@ -108,7 +109,8 @@ def _sources(evidence: Evidence) -> EvaluationResult:
     ]
     status = conclude(findings, "pass")
     summary = f"{len(findings)} disagreements between the sources of evidence"
-    return EvaluationResult("evidence", "1", status, summary, tuple(findings), checks=4)
+    facts = run_facts(evidence)
+    return EvaluationResult("evidence", "1", status, summary, tuple(findings), facts, checks=4)
 
 
 def _excused(result: EvaluationResult, expected: frozenset[str]) -> EvaluationResult:

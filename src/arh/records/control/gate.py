@@ -73,6 +73,7 @@ class Profile(Strict):
     version: str = "1"
     illustrative: bool = False
     max_unjudged: Count = 0
+    baseline_days_max: Count = 90
     gates: Annotated[list[GateSpec], Field(min_length=1)]
 
 

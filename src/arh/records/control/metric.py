@@ -34,7 +34,10 @@ class MetricDefinition:
 class MetricValue:
     """One metric of one slice: exact numerator and denominator, never a rounded float.
 
-    `interval` is `none (not a sample)` for an authored suite under a scripted model.
+    `interval` is `none (not a sample)` for an authored suite under a scripted model. Runs that are
+    `unjudged` could not be counted; where each run adds one to the denominator they stay in it, and
+    the value lies between `lowest` and `highest`, whatever they would have shown. `scenarios`
+    counts the scenarios that the value is about.
     """
 
     name: str
@@ -48,3 +51,7 @@ class MetricValue:
     sample_size: int = 0
     interval: str = "none (not a sample)"
     detail: str = ""
+    unjudged: int = 0
+    scenarios: int = 0
+    lowest: Fraction | None = None
+    highest: Fraction | None = None
