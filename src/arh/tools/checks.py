@@ -108,8 +108,8 @@ def _unused(grants: tuple[Grant, ...], reader: StateReader, tenant: str) -> tupl
 
 
 def _redeemed(grant: Grant, reader: StateReader, tenant: str) -> bool:
-    row = reader.get(tenant, REDEMPTIONS, grant.approval_id) if grant.single_use else None
-    return row is not None
+    """Return true if the grant's only use is taken; one for many uses has no such row."""
+    return reader.get(tenant, REDEMPTIONS, grant.approval_id) is not None
 
 
 def _choose(
