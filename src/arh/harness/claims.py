@@ -39,6 +39,7 @@ ClaimStatus = Literal["completed", "blocked", "failed", "pending", "unknown", "d
 
 TASK: Final = ""
 WINDOW_CHARS: Final = 300
+_JSON_BEGINS: Final = frozenset('{["-0123456789tf')
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def _answer(
     """Read one answer: an envelope, also one that came as text, other JSON, or prose."""
     value = _json(said)
     envelope = _envelope(value)
-    spoken = "\n".join(texts_of(said if value is None else value))
+    spoken = "\n".join(texts_of(value if isinstance(value, (dict, list)) else said))
     words = spoken if envelope is None else envelope.message
     prose = claims_in_prose(words, pack)
     claims = (
@@ -151,7 +152,7 @@ def _json(said: JsonValue) -> JsonValue:
     """Return the JSON value that an answer is, or `None` for prose."""
     if not isinstance(said, str):
         return said
-    if said.lstrip()[:1] not in {"{", "["}:
+    if said.lstrip()[:1] not in _JSON_BEGINS:
         return None
     try:
         return parse(said)
