@@ -155,7 +155,7 @@ def line(value: object) -> bytes:
         return _INSERTED(value).encode()
     except (RecursionError, TypeError, ValueError):
         check(value)
-        raise Refused("not a JSON type") from None
+        raise  # the domain does not explain it
 
 
 @final
@@ -424,11 +424,7 @@ def _encoder(*, sort_keys: bool) -> Callable[[object], str]:
 
 
 def _refuse_type(_: object) -> NoReturn:
-    _refuse("not a JSON type")
-
-
-def _refuse(reason: Reason) -> NoReturn:
-    raise Refused(reason)
+    raise Refused("not a JSON type")
 
 
 _SORTED: Final = _encoder(sort_keys=True)

@@ -75,6 +75,13 @@ def test_clopper_pearson_leaves_the_same_exact_tail_on_both_sides(
 
 
 @pytest.mark.parametrize("interval", [wilson, clopper_pearson])
+def test_bounds_at_the_ends_are_exact(interval: Function) -> None:
+    """No success leaves 0 possible, and no failure leaves 1, to the last bit."""
+    for n in range(1, 200):
+        assert (interval(0, n).low, interval(n, n).high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("interval", [wilson, clopper_pearson])
 def test_no_trials_say_nothing(interval: Function) -> None:
     """With n = 0 every proportion is possible."""
     assert interval(0, 0) == Interval(0.0, 1.0)

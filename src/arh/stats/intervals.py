@@ -36,11 +36,7 @@ def wilson(k: int, n: int, confidence: float = 0.95) -> Interval:
     if n == 0:
         return Interval(0.0, 1.0)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    centre = k + z * z / 2
-    spread = z * math.sqrt(k * (n - k) / n + z * z / 4)
-    low = 0.0 if k == 0 else max(0.0, (centre - spread) / (n + z * z))
-    high = 1.0 if k == n else min(1.0, (centre + spread) / (n + z * z))
-    return Interval(low, high)
+    return Interval(_wilson_low(k, n, z), 1 - _wilson_low(n - k, n, z))
 
 
 def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> Interval:
@@ -68,6 +64,13 @@ def rule_of_three(n: int, confidence: float = 0.95) -> float:
     """
     _expect(0, n, confidence)
     return 1.0 if n == 0 else -math.expm1(math.log1p(-confidence) / n)
+
+
+def _wilson_low(k: int, n: int, z: float) -> float:
+    """Return the lower bound; for k = 0 it is exactly 0, because sqrt(z * z) is exactly z."""
+    centre = k + z * z / 2
+    spread = z * math.sqrt(k * (n - k) / n + z * z / 4)
+    return (centre - spread) / (n + z * z)
 
 
 def _expect(k: int, n: int, confidence: float) -> None:
