@@ -146,14 +146,18 @@ CLAIMS = (
         "create_ticket",
         r"(?i)\b(?:opened|created|filed|raised|submitted|logged)\b.{0,80}\b(?:ticket|case)\b"
         r"(?:.{0,20}(?P<id>TK-[0-9]{4,}))?"
-        r"|(?i:\bticket\b.{0,60}\b(?:opened|created|filed|raised|submitted|logged|exists))",
+        r"|(?i:\bticket\b.{0,60}\b(?:opened|created|filed|raised|submitted|logged|exists))"
+        r"|(?i:(?:\bnot|\bnever|n't) (?:open|create|file|raise|submit|log)\b.{0,80}"
+        r"\b(?:ticket|case)\b)",
         NEGATIONS,
     ),
     ClaimPattern(
         "issue_credit",
         r"(?i)\b(?:credit|refund)s?\b.{0,80}\b(?:issued|applied|processed|granted|posted|sent)\b"
         r"|(?i:\b(?:issued|applied|processed|granted|posted)\b.{0,80}\b(?:credit|refund)\b)"
-        r"|(?i:\b(?:refunded|credited)\b)",
+        r"|(?i:\b(?:refunded|credited)\b)"
+        r"|(?i:(?:\bnot|\bnever|n't) (?:issue|apply|process|grant|post|give|pay)\b.{0,80}"
+        r"\b(?:credit|refund)\b)",
         NEGATIONS,
     ),
 )
