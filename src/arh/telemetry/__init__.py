@@ -1,0 +1,1 @@
+"""What may leave a run, and what is told of it: redaction, spans and their export, logs."""
