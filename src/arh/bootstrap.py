@@ -9,15 +9,16 @@ all dependencies wrapped by the run's environment. Nothing else may import both 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
 from arh.agent.loop import ReferenceAgent
 from arh.canonical import digest
-from arh.connect.json_lines import JsonLinesAgent, check_command
-from arh.errors import AuthoringError, closest
+from arh.connect.json_lines import PASSED_ON, JsonLinesAgent, check_command
+from arh.errors import AuthoringError, Problem, closest
 from arh.foreign import ForeignFailure, call
 from arh.harness.datasets import DatasetCatalogue
 from arh.harness.evaluators.fault_handling import FaultHandlingEvaluator
@@ -40,7 +41,9 @@ from arh.ports.sue import Agent, DecisionPoint, Gateway, Model, Store, Telemetry
 from arh.records.control.plan import RunPlan
 from arh.records.packs import WorkflowPack
 from arh.records.setup import ActorSetup, RunSetup
+from arh.records.tools import ToolManifest
 from arh.security.approvals import GrantStore
+from arh.security.credentials import CredentialVault, assert_unexposed
 from arh.security.decision_point import PolicyDecisionPoint
 from arh.security.policy import PolicySet, check_policy, read_policy
 from arh.state.snapshot import Projection
@@ -292,7 +295,37 @@ def configure(pack: WorkflowPack, scripts: Scripts) -> Configuration:
     manifests = [tool.manifest for tool in pack.tools]
     for name, policy in policies.items():
         check_policy(policy, manifests, file=f"{pack.name}:{name}")
+    vault = credentials(manifests)
+    assert_unexposed(vault, exposed_texts(pack, os.environ))
     return Configuration(pack, registry, policies, scripts)
+
+
+def credentials(manifests: Iterable[ToolManifest]) -> CredentialVault:
+    """Return the gateway's vault: what the tools declare, from our own environment.
+
+    Raises:
+        AuthoringError: A tool declares a credential that the environment does not hold.
+    """
+    names = sorted({m.credential for m in manifests if m.credential is not None})
+    missing = [name for name in names if variable(name) not in os.environ]
+    if missing:
+        problems = (Problem(f"{variable(name)} is not set", field=name) for name in missing)
+        raise AuthoringError(*problems)
+    return CredentialVault({name: os.environ[variable(name)] for name in names})
+
+
+def variable(credential: str) -> str:
+    """Return the name of the environment variable that holds a tool's credential."""
+    return f"ARH_CREDENTIAL_{credential.upper()}"
+
+
+def exposed_texts(pack: WorkflowPack, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield every text that an agent or a model gets from the configuration or from us."""
+    yield pack.system_prompt
+    for tool in pack.tools:
+        spec = tool.manifest.spec()
+        yield f"{spec.name} {spec.description} {spec.parameters.data.decode()}"
+    yield from (environment[name] for name in PASSED_ON if name in environment)
 
 
 @lru_cache(maxsize=1)

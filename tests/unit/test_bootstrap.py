@@ -1,0 +1,81 @@
+"""The composition root: what it refuses before anything runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arh import bootstrap
+from arh.errors import AuthoringError
+from arh.model.scripts import Scripts
+from arh.records.execution import Tool
+from arh.records.packs import WorkflowPack
+
+CANARY = "canary-credential-0001"
+NO_SCRIPTS = Scripts({})
+
+
+def pack_with_credential(**changes: object) -> WorkflowPack:
+    """Return the support pack with a credit tool that needs a credential."""
+    pack = bootstrap.load_pack("support")
+    tools = [
+        Tool(replace(tool.manifest, credential="payments", **changes), tool.handler)  # type: ignore[arg-type]
+        if tool.manifest.name == "issue_credit"
+        else tool
+        for tool in pack.tools
+    ]
+    return replace(pack, tools=tuple(tools))
+
+
+def test_a_credential_belongs_to_the_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A configuration whose credential nobody else can read is accepted."""
+    monkeypatch.setenv("ARH_CREDENTIAL_PAYMENTS", CANARY)
+
+    configuration = bootstrap.configure(pack_with_credential(), NO_SCRIPTS)
+
+    assert configuration.pack.name == "support"
+
+
+def test_a_credential_in_a_tool_description_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the model is shown may not hold a credential, and the message does not show it either.
+    """
+    monkeypatch.setenv("ARH_CREDENTIAL_PAYMENTS", CANARY)
+    pack = pack_with_credential(description=f"Credits an account with {CANARY}.")
+
+    with pytest.raises(AuthoringError, match="can be read by the agent or the model") as refusal:
+        bootstrap.configure(pack, NO_SCRIPTS)
+
+    assert CANARY not in str(refusal.value)
+
+
+def test_a_credential_in_the_agents_environment_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A variable that is passed on to a foreign agent may not hold a credential."""
+    monkeypatch.setenv("ARH_CREDENTIAL_PAYMENTS", CANARY)
+    monkeypatch.setenv("LANG", CANARY)
+
+    with pytest.raises(AuthoringError, match="can be read by the agent or the model"):
+        bootstrap.configure(pack_with_credential(), NO_SCRIPTS)
+
+
+def test_a_missing_credential_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tool that needs a credential does not start without it."""
+    monkeypatch.delenv("ARH_CREDENTIAL_PAYMENTS", raising=False)
+
+    with pytest.raises(AuthoringError, match="ARH_CREDENTIAL_PAYMENTS is not set"):
+        bootstrap.configure(pack_with_credential(), NO_SCRIPTS)
+
+
+def test_an_unknown_workflow_names_the_nearest() -> None:
+    """A misspelt workflow is an authoring error with a hint."""
+    with pytest.raises(AuthoringError, match="did you mean `support`"):
+        bootstrap.load_pack("suport")
+
+
+def test_every_authored_part_is_checked_before_anything_runs(tmp_path: Path) -> None:
+    """A scenario folder without scenarios is refused; an empty suite can never be a pass."""
+    with pytest.raises(AuthoringError, match="there is no scenario here"):
+        bootstrap.prepare(bootstrap.Sources(scenarios=str(tmp_path)))
