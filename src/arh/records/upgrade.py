@@ -106,16 +106,23 @@ def _role(old: Object, work: _Work) -> str:
     """Return what the scenario shows; its tags are how 2.0 took it out of the release set.
 
     A fixture with criteria, and a lie, break them by design: the verdict must be a failure. A
-    fixture without criteria shows a stop: the verdict must be that the right stop came.
+    fixture without criteria shows a stop: the verdict must be that the right stop came, which takes
+    tags or an id that name it.
     """
     criteria = bool(_object(_object(old, "expectations"), "pass_criteria"))
     if _LIE in work.tags or (_FIXTURE in work.tags and criteria):
         work.notes.append("read as a negative control: a verdict other than fail is wrong")
         return "negative_control"
-    if _FIXTURE in work.tags:
-        work.notes.append("read as a positive control: it must end in its own stop")
-        return "positive_control"
-    return "acceptance"
+    if _FIXTURE not in work.tags:
+        return "acceptance"
+    if not _own_stops(work):
+        work.notes.append(
+            "a control, and nothing says how it must stop: it runs and does not count"
+        )
+        return "unscored"
+    stops = " or ".join(_own_stops(work))
+    work.notes.append(f"read as a positive control by its tags and id: it must end as {stops}")
+    return "positive_control"
 
 
 def _runtime(old: Object, work: _Work) -> JsonValue:
@@ -231,7 +238,7 @@ def _expectations(old: Object, role: str, work: _Work) -> JsonValue:
     new["pass_criteria"] = _criteria(new, role, work)
     new["guardrails"] = _guardrails(old, new)
     if role != "acceptance" and "acceptable_terminations" not in new:
-        new["acceptable_terminations"] = _own_stops(role, work)
+        new["acceptable_terminations"] = _acceptable(role, work)
     if rule := _failure_by_design(new, role):
         new["expected_findings"] = [{"rule": rule, "why": BY_DESIGN[rule]}]
         work.notes.append(f"{rule} read as meant: {BY_DESIGN[rule]}")
@@ -246,7 +253,8 @@ def _criteria(new: Object, role: str, work: _Work) -> JsonValue:
     if written != {}:
         return written
     if role == "positive_control":
-        return {"trajectory": "pass", **({"non_progress": "pass"} if _is_loop(work) else {})}
+        loops = any(stop in NON_PROGRESS for stop in _own_stops(work))
+        return {"trajectory": "pass", **({"non_progress": "pass"} if loops else {})}
     if not new.get("acceptable_outcomes") and not new.get("invariants"):
         return {}
     work.notes.append("no criteria, which schema 2.0 means as all of its evaluators")
@@ -286,22 +294,18 @@ def _failure_by_design(new: Object, role: str) -> str:
     return "trajectory.forbidden_requested" if asked and forbidden else ""
 
 
-def _own_stops(role: str, work: _Work) -> list[JsonValue]:
-    """Return the stops that a control's tags and id speak of, which 2.0 has no field for."""
-    words = {*work.tags, *_NOT_A_SLUG.split(work.id.lower())}
-    name = _NOT_A_SLUG.sub("-", work.id.lower())
-    stops = [stop for word, stop in STOPS.items() if word in words or word in name]
-    if role == "negative_control":
-        return ["completed", *stops]
-    if not stops:
-        work.notes.append("how the control must stop is not said: any budget or loop stop will do")
-        return [*BUDGETS, *NON_PROGRESS]
-    work.notes.append(f"must stop as {' or '.join(stops)}, read from its tags and id")
-    return [*stops]
+def _acceptable(role: str, work: _Work) -> list[JsonValue]:
+    """Return how a control may end, which 2.0 has no field for."""
+    stops = _own_stops(work)
+    if role == "positive_control":
+        return [*stops]
+    return ["completed", *(stops if role == "negative_control" else (*BUDGETS, *NON_PROGRESS))]
 
 
-def _is_loop(work: _Work) -> bool:
-    return any(stop in NON_PROGRESS for stop in _own_stops("negative_control", work))
+def _own_stops(work: _Work) -> tuple[str, ...]:
+    """Return the stops that a control's tags and id speak of."""
+    said = "-".join(("", *map(_slug, (work.id, *work.tags)), ""))
+    return tuple(stop for words, stop in STOPS.items() if f"-{words}-" in said)
 
 
 def _handling(new: Object, work: _Work) -> str:

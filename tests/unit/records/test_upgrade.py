@@ -18,6 +18,7 @@ from arh.canonical import JsonValue
 from arh.harness.rules import RULES
 from arh.records.control.scenario import Scenario
 from arh.records.published import FAULTS, KEYS
+from arh.records.tasks import BUDGETS, NON_PROGRESS
 from arh.records.upgrade import Upgraded, Vocabulary, upgrade_scenario
 from arh.sim.fault_table import TABLE
 
@@ -72,12 +73,13 @@ def test_the_value_given_is_not_changed() -> None:
         ("lie", "negative_control", ["completed"]),
         ("caught", "negative_control", ["completed", "invariant_violation"]),
         ("stop", "positive_control", ["loop_cycle"]),
+        ("unnamed-stop", "unscored", ["completed", *BUDGETS, *NON_PROGRESS]),
     ],
 )
 def test_tags_and_criteria_say_what_a_scenario_shows(
     name: str, role: str, terminations: list[str] | None
 ) -> None:
-    """A lie and a broken fixture must fail, a stop must be the right one, the rest must pass."""
+    """A lie and a broken fixture must fail, a named stop must come, the rest must pass."""
     value = upgraded(old(name)).value
     expectations = value["expectations"]
 
