@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 def pack() -> WorkflowPack:
     """Return the support workflow pack."""
-    from arh.workflows.support.pack import PACK  # noqa: PLC0415 - loaded when the workflow is used
+    from arh.workflows.support.definition import PACK  # noqa: PLC0415 - loaded when the workflow is used
 
     return PACK
