@@ -107,6 +107,15 @@ COLLECTIONS = (
         seeded=False,
         volatile=("ticket_id",),
         business_key=("account_id", "category", "incident_ref"),
+        fields=(
+            "account_id",
+            "category",
+            "incident_ref",
+            "proposed_action",
+            "status",
+            "summary",
+            "ticket_id",
+        ),
     ),
     CollectionSpec(
         "credits",
@@ -114,6 +123,7 @@ COLLECTIONS = (
         seeded=False,
         volatile=("credit_id",),
         business_key=("account_id", "reason"),
+        fields=("account_id", "amount", "credit_id", "reason"),
     ),
 )
 
