@@ -81,6 +81,8 @@ class Scrubber:
             elif kind is dict:
                 if not harmless.issuperset(item) and any(map(self.is_secret, item)):
                     return None
+                if len(items) > ITEMS_MAX:
+                    raise ValueError(ITEMS_MAX)
                 items += item.values()
             elif kind is list or kind is tuple:
                 if len(items) > ITEMS_MAX:
