@@ -45,22 +45,24 @@ class Deeds:
         self._commits = by_operation(evidence.commits)
 
     def of(self, calls: Sequence[CallEvidence], *, before: int) -> dict[str, list[Deed]]:
-        """Return the deeds of these calls by tool, as far as they were done before an event."""
+        """Return the writes of these calls by tool, as far as they were done before an event."""
         attempts: dict[str, list[CallEvidence]] = {}
         found: dict[str, list[Deed]] = {}
         for call in calls:
-            manifest = self.manifests.get(call.tool)
-            if call.seq >= before or manifest is None:
-                continue
-            if manifest.writes:
+            if call.seq < before and call.operation_id in self._commits:
                 attempts.setdefault(call.operation_id, []).append(call)
-            elif call.executed:
-                found.setdefault(call.tool, []).append(_answered(call))
         for operation, several in attempts.items():
-            for commit in self._commits.get(operation, ()):
+            for commit in self._commits[operation]:
                 if commit.seq < before:
                     found.setdefault(commit.tool, []).append(self._done(commit, several, calls))
         return found
+
+    def answered(self, tool: str, calls: Sequence[CallEvidence], *, before: int) -> list[Deed]:
+        """Return the reads of a tool among these calls, as far as they were answered by then."""
+        if tool not in self.manifests or self.manifests[tool].writes:
+            return []
+        read = (c for c in calls if c.tool == tool and c.executed and c.seq < before)
+        return [_answered(call) for call in read]
 
     def committed(self, call: CallEvidence) -> bool:
         """Return whether the store holds what the call attempted."""

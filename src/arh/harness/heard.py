@@ -14,10 +14,10 @@ from arh.canonical import JsonValue
 from arh.harness.effects import manifests
 from arh.harness.texts import (
     amounts,
+    identifiers,
     minor_units,
     numbers,
     numbers_of,
-    pattern,
     plain,
     texts_of,
     words,
@@ -42,7 +42,8 @@ class Heard:
         self._next = next(self._waiting, None)
         self._texts: list[str] = []
         self._returned: list[str] = []
-        self._read = {"identifiers": 0, "amounts": 0, "refs": 0}
+        self._calls: list[CallEvidence] = []
+        self._read = {"identifiers": 0, "amounts": 0, "refs": 0, "calls": 0}
         self._identifiers: set[str] = set()
         self._amounts: set[int] = set()
         self._refs: set[str] = set()
@@ -63,8 +64,7 @@ class Heard:
     def identifiers(self) -> set[str]:
         """Return every identifier heard so far, as the pack's patterns find them."""
         text = "\n".join(self._unread("identifiers", self._texts))
-        for each in self._patterns if text else ():
-            self._identifiers.update(found.group() for found in pattern(each).finditer(text))
+        self._identifiers.update(identifiers(text, self._patterns) if text else ())
         return self._identifiers
 
     def amounts(self) -> set[int]:
@@ -74,6 +74,9 @@ class Heard:
                 self._amounts.update(amount.readings)
             for number in numbers(text):
                 self._amounts.update(minor_units(number))
+        for call in self._calls[self._read["calls"] :]:
+            self._count(call)
+        self._read["calls"] = len(self._calls)
         return self._amounts
 
     def refs(self) -> set[str]:
@@ -88,11 +91,15 @@ class Heard:
         return source[begin:]
 
     def _take(self, call: CallEvidence) -> None:
-        """Take in the result of a call, and the amount that it moved."""
+        """Take in the texts of a call's result, and keep the call for whoever asks for amounts."""
+        self._calls.append(call)
         for text in texts_of(call.result) if call.executed else ():
             self.masked = self.masked or text.startswith(MASKED)
             self._texts.append(plain(text))
             self._returned.append(text)
+
+    def _count(self, call: CallEvidence) -> None:
+        """Take in the numbers of a call's result, and the amount that it moved."""
         for name, number in numbers_of(call.result) if call.executed else ():
             self._amounts.update((round(number),) if name in self._money else minor_units(number))
         operation = call.operation_id

@@ -106,17 +106,23 @@ def pattern(source: str) -> Any:  # noqa: ANN401 - the library has no types
     return _compiled(source)
 
 
-def texts_of(value: JsonValue | Mapping[str, JsonValue]) -> Iterator[str]:
-    """Yield every text of a JSON value, keys left out, in order."""
-    waiting: list[object] = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, Mapping):
-            waiting.extend(reversed(tuple(item.values())))
-        elif isinstance(item, (list, tuple)):
-            waiting.extend(reversed(item))
+def texts_of(value: JsonValue | Mapping[str, JsonValue]) -> list[str]:
+    """Return every text of a JSON value, keys left out, in order."""
+    found: list[str] = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value: object, found: list[str]) -> None:
+    """Add the texts of a value that a strict reader let in, so that it is not deep."""
+    if isinstance(value, str):
+        found.append(value)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            _collect(item, found)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _collect(item, found)
 
 
 def numbers_of(value: JsonValue | Mapping[str, JsonValue]) -> Iterator[tuple[str, int | float]]:
@@ -148,15 +154,25 @@ class Amount:
 
 def amounts(text: str) -> Iterator[Amount]:
     """Yield the amounts of money in a plain text; no percentage, date, duration or plain count."""
+    if not _speaks_of_money(text):
+        return
     for found in _MONEY.finditer(text):
         kind = next(name for name in _KINDS if found[name])
         number = _number(found[kind])
         if number is None or number < 0:
             continue
-        scale = _SCALES.get((found["scale"] or "").lower(), 1)
+        scale = _SCALES.get((found["scale"] or "").strip().lower(), 1)
         plain_count = kind == "of" and "." not in found[kind]
         kind = "count" if plain_count else kind
         yield Amount(found[0].strip(), _readings(kind, number * scale))
+
+
+def _speaks_of_money(text: str) -> bool:
+    """Return whether it is worth while to search a text for amounts; most have none."""
+    if _FIGURES.search(text):
+        return True
+    lower = text.lower()
+    return any(word in lower for word in _MONEY_WORDS)
 
 
 def numbers(text: str) -> Iterator[int | float]:
@@ -208,6 +224,22 @@ def surely(amount: Amount, known: Iterable[int]) -> bool:
 # --- the words -----------------------------------------------------------------------------------
 
 
+def identifiers(text: str, kinds: tuple[str, ...]) -> list[str]:
+    """Return what the patterns of a pack find in a plain text, each once, in order."""
+    if not kinds:
+        return []
+    any_kind = pattern("|".join(f"(?:{kind})" for kind in kinds))
+    return list(dict.fromkeys(found.group() for found in any_kind.finditer(text)))
+
+
+@lru_cache(maxsize=4096)
+def kind_of(text: str, kinds: tuple[str, ...]) -> str:
+    """Return the first pattern that a whole text fits, or nothing."""
+    if len(text) > _IDENTIFIER_CHARS_MAX:
+        return ""
+    return next((kind for kind in kinds if pattern(kind).fullmatch(plain(text))), "")
+
+
 @lru_cache(maxsize=512)
 def _token(token: str) -> re.Pattern[str]:
     escaped = re.escape(token)
@@ -227,6 +259,7 @@ def _compiled(source: str) -> Any:  # noqa: ANN401 - the library has no types
 
 
 _WORD: Final = re.compile(r"\w++(?:[-.:/]\w++)*+")
+_IDENTIFIER_CHARS_MAX: Final = 200
 _DIGITS_MAX: Final = 24
 _DECIMALS: Final = 2
 _LOOK_ALIKE: Final = str.maketrans(
@@ -329,6 +362,11 @@ _MONEY: Final = re.compile(
     r"|(?<![\w.,-])(?<!\bv)(?<!version )(?<!release )"
     rf"(?P<bare>[0-9]+(?:,[0-9]{{3}})*\.[0-9]{{2}})(?![\w-])(?![.,][0-9])(?!{_UNIT})",
     re.IGNORECASE,
+)
+_FIGURES: Final = re.compile(r"[0-9][.,][0-9]|\bof [0-9]", re.IGNORECASE)
+_MONEY_WORDS: Final = (
+    *("$", "\u20ac", "\u00a3", "\u00a5", "dollar", "euro", "pound", "buck", "cent", "pence"),
+    *("minor unit", "usd", "eur", "gbp", "chf", "cad", "aud", "jpy", "sek", "nok", "dkk", "pln"),
 )
 _SCALES: Final = {"k": 1_000, "m": 1_000_000, "bn": 1_000_000_000}
 _NUMBER: Final = re.compile(rf"(?<![\w.,]){_FIGURE}(?!\w)")

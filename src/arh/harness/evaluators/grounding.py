@@ -23,7 +23,15 @@ from arh.harness.doubts import doubts, unsettled
 from arh.harness.heard import Heard
 from arh.harness.rules import conclude, finding
 from arh.harness.segments import Segment, segments_of
-from arh.harness.texts import amounts, denies, leaves_open, means_another, pattern, plain, surely
+from arh.harness.texts import (
+    amounts,
+    denies,
+    identifiers,
+    kind_of,
+    leaves_open,
+    means_another,
+    surely,
+)
 from arh.harness.wording import listed, money, plural
 from arh.records.control.evidence import CallEvidence, Evidence
 from arh.records.control.scenario import Scenario
@@ -101,6 +109,17 @@ class _Case:
     def owned(self, action: str) -> bool:
         """Return whether the answer says anywhere that the action was done."""
         return any(c.action == action and c.status == "completed" for c in self.answer.claims)
+
+    def done(self, tool: str) -> list[Deed]:
+        """Return what was done with a tool for the answer's task."""
+        reads = self.record.answered(tool, self.calls, before=self.answer.seq)
+        return reads or self.deeds.get(tool, [])
+
+    def failed(self, call: CallEvidence) -> bool:
+        """Return whether a call before the answer was a write that was not answered."""
+        manifest = self.record.manifests.get(call.tool)
+        writes = manifest is not None and manifest.writes
+        return writes and not call.executed and call.seq < self.answer.seq
 
     def attempts(self, tool: str) -> list[CallEvidence]:
         """Return the calls of a tool before the answer that were not answered."""
@@ -199,11 +218,11 @@ def _claim(claim: Claim, case: _Case) -> Iterator[Finding]:
 def _completed(claim: Claim, case: _Case) -> Iterator[Finding]:
     """Require a deed of the action that fits all that the claim names, and that is confirmed."""
     tool, named = claim.action, claim.resource_id
-    deeds = case.deeds.get(tool, [])
+    deeds = case.done(tool)
     if named:
         deeds = [d for d in (*case.past.get(tool, ()), *deeds) if named in d.names]
     if not deeds:
-        yield _unfounded(claim, _wanted(claim), _done(case.deeds.get(tool, ()), tool, case))
+        yield _unfounded(claim, _wanted(claim), _done(case.done(tool), tool, case))
         return
     if claim.source == "prose":
         yield from _misfits(claim, deeds, case)
@@ -234,14 +253,19 @@ def _targets(
     text: str, deeds: Sequence[Deed], case: _Case
 ) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
     """Yield those of a text and those of the deeds for each kind of identifier that both have."""
-    for source in case.pack.identifiers:
-        kind = pattern(source)
-        named = frozenset(found.group() for found in kind.finditer(text))
-        if not named:
-            continue
-        done = frozenset(n for d in deeds for n in d.names if kind.fullmatch(plain(n)))
+    kinds = case.pack.identifiers
+    for kind, named in _by_kind(identifiers(text, kinds), kinds).items():
+        names = (name for deed in deeds for name in deed.names)
+        done = frozenset(name for name in names if kind_of(name, kinds) == kind)
         if done:
             yield named, done
+
+
+def _by_kind(names: Sequence[str], kinds: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for name in names:
+        found.setdefault(kind_of(name, kinds), set()).add(name)
+    return {kind: frozenset(several) for kind, several in found.items() if kind}
 
 
 def _undone(claim: Claim, case: _Case) -> Iterator[Finding]:
@@ -277,14 +301,15 @@ def _task(claim: Claim, case: _Case) -> Iterator[Finding]:
         yield _unfounded(claim, "at least one call that was executed", "none")
         return
     told = {each.action for each in answer.claims if each.status in _UNDONE}
-    if denies(answer.text) or leaves_open(answer.text):
-        return
-    for tool, manifest in case.record.manifests.items():
-        if manifest.writes and tool not in told and tool not in case.deeds:
-            attempts = case.attempts(tool)
-            if attempts:
-                ends = listed(dict.fromkeys(safe(call.reason) for call in attempts))
-                yield _unfounded(claim, f"a word on {safe(tool)}, which ended as {ends}", "none")
+    silent = {
+        call.tool: call
+        for call in case.calls
+        if call.tool not in told and call.tool not in case.deeds and case.failed(call)
+    }
+    if silent and not (denies(answer.text) or leaves_open(answer.text)):
+        for tool, call in silent.items():
+            ended = f"a word on {safe(tool)}, which ended as {safe(call.reason)}"
+            yield _unfounded(claim, ended, "none")
 
 
 def _unreported(case: _Case) -> Iterator[Finding]:
@@ -345,9 +370,7 @@ def _done(deeds: Sequence[Deed], tool: str, case: _Case) -> str:
 
 
 def _identifiers(case: _Case, tally: _Tally) -> Iterator[Finding]:
-    text = case.answer.text
-    kinds = map(pattern, case.pack.identifiers)
-    named = dict.fromkeys(found.group() for kind in kinds for found in kind.finditer(text))
+    named = identifiers(case.answer.text, case.pack.identifiers)
     tally.mentions += len(named)
     known = case.heard.identifiers() if named else set()
     for identifier in named:
@@ -376,11 +399,12 @@ def _refs(case: _Case, tally: _Tally) -> Iterator[Finding]:
 
 def _unheard(rule: str, text: str, case: _Case) -> Finding:
     shown = quoted(text, chars_max=_WORDS_MAX)
-    source = "any tool" if rule.endswith("evidence_ref") else "the user or any tool"
+    by_tool = rule == "grounding.unknown_evidence_ref"
+    who = "no tool returned" if by_tool else "neither the user nor any tool mentioned"
     return finding(
         rule,
-        f"the answer names {shown}, which {source} never mentioned",
-        expected=f"a word of {source}",
+        f"the answer names {shown}, which {who}",
+        expected="what a tool returned" if by_tool else "what the user or a tool mentioned",
         found=shown,
         events=(case.answer.event_id,),
     )
