@@ -16,7 +16,7 @@ from arh.records.packs import WorkflowPack
 from arh.records.tools import ToolManifest
 
 STEPS_MAX = 24
-FAULT_NAMES = {"after_commit": "ack_lost", "after_dispatch": "commit_unknown"}
+LOST_REPLIES = frozenset({"timeout", "error"})
 
 
 def path_line(evidence: Evidence) -> str:
@@ -30,10 +30,20 @@ def path_line(evidence: Evidence) -> str:
 
 def _step(call: CallEvidence, fault: FaultEvidence | None) -> str:
     if fault is not None:
-        return f"{call.tool}!{FAULT_NAMES.get(fault.phase, fault.effect)}"
+        return f"{call.tool}!{_symptom(call, fault)}"
     if call.executed:
         return f"{call.tool}={call.reason}" if call.reason != "ok" else call.tool
     return f"{call.tool}!{call.reason}"
+
+
+def _symptom(call: CallEvidence, fault: FaultEvidence) -> str:
+    """Return what the fault did to the call; a lost reply to a write by what is known of it."""
+    if fault.effect not in LOST_REPLIES:
+        return fault.effect
+    if fault.phase == "after_commit":
+        return "ack_lost"
+    unknown = fault.phase == "after_dispatch" and call.commit_belief == "unknown"
+    return "commit_unknown" if unknown else fault.effect
 
 
 def claim_lines(evidence: Evidence, pack: WorkflowPack) -> tuple[str, ...]:
