@@ -64,7 +64,12 @@ def usage() -> str:
 
 
 def _command(name: str) -> Command:
-    command: Command = import_module(COMMANDS[name][0]).main
+    """Return the command, not imported yet: that it cannot be imported is a crash like any other."""
+
+    def command(words: Sequence[str]) -> int:
+        code: int = import_module(COMMANDS[name][0]).main(words)
+        return code
+
     return command
 
 

@@ -1,4 +1,4 @@
-"""The control of one run: whether it may go on, who has control right now, and the port watchdog.
+"""The control of one run: whether it may go on, and the port watchdog that says when not.
 
 A stop is final: once a run is stopped, every port of it raises `RunStopped`, whatever the agent
 caught. The port watchdog is deterministic (virtual time and counts) and strictly later than the
@@ -34,21 +34,19 @@ class Control:
         self.stopped: RunStopped | None = None
         self.stopped_by = ""
         self.problems: list[str] = []
-        self.in_port = ""
         self._clock = clock
         self._limits = limits
         self._counts = {"model": 0, "tool": 0}
 
     def enter(self, port: str) -> None:
         """Let an agent into a port, unless the run is stopped or the watchdog stops it now."""
-        self._raise_if_stopped()
+        self.go_on()
         self._count(port)
-        self.in_port = port
 
-    def leave(self) -> None:
-        """Hand control back to the agent, unless the run was stopped meanwhile."""
-        self.in_port = ""
-        self._raise_if_stopped()
+    def go_on(self) -> None:
+        """Return only if the run was not stopped."""
+        if self.stopped is not None:
+            raise RunStopped(self.stopped.termination, self.stopped.detail)
 
     def stop(self, termination: str, detail: str, *, by: str) -> RunStopped:
         """Stop the run for good; the first stop counts. Return what to raise."""
@@ -68,10 +66,6 @@ class Control:
         """
         left = max(0, self._limits.deadline_ms - self._clock.now_ms())
         return max(0, min(int(wanted_ms), left + (1 if hard else 0)))
-
-    def _raise_if_stopped(self) -> None:
-        if self.stopped is not None:
-            raise RunStopped(self.stopped.termination, self.stopped.detail)
 
     def _count(self, port: str) -> None:
         limits = self._limits

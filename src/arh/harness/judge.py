@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from arh.errors import ArhError, RunStopped
 from arh.foreign import ForeignFailure, call
 from arh.harness.narrative import claim_lines, path_line
 from arh.harness.rules import conclude, finding
@@ -88,7 +89,11 @@ def _evaluated(
     evaluator: Evaluator, evidence: Evidence, scenario: Scenario, pack: WorkflowPack
 ) -> EvaluationResult:
     """Return the evaluator's result, or an `error` where it raised or spoke for another one."""
-    result: object = call("evaluator", lambda: evaluator.evaluate(evidence, scenario, pack))
+    result: object
+    try:
+        result = call("evaluator", lambda: evaluator.evaluate(evidence, scenario, pack))
+    except (ArhError, RunStopped) as error:
+        return _error(evaluator, f"the evaluator failed: {type(error).__name__}")
     if isinstance(result, ForeignFailure):
         return _error(evaluator, f"the evaluator failed: {result.type_name}")
     if not isinstance(result, EvaluationResult) or result.evaluator != evaluator.id:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from arh.errors import ArhError, RunStopped
 from arh.foreign import ForeignFailure, call
 from arh.harness.composition import compose
 from arh.harness.datasets import DatasetCatalogue
@@ -49,10 +50,13 @@ def run_suite(
 
 def run_one(run: PlannedRun, pipeline: Pipeline) -> tuple[RunOutput, ScenarioVerdict] | str:
     """Execute and judge one run; return the failure's name where it was ours."""
-    done = call("runner", lambda: _executed(run, pipeline))
+    try:
+        done = call("harness", lambda: _judged(run, pipeline))
+    except (ArhError, RunStopped) as error:
+        return f"the harness failed: {type(error).__name__}"
     if isinstance(done, ForeignFailure):
         return f"the harness failed: {done.type_name}"
-    return done, judge(run.located, done.evidence, pipeline.evaluators, pipeline.bench.pack)
+    return done
 
 
 def _one(run: PlannedRun, pipeline: Pipeline, writer: EvidenceWriter) -> ScenarioVerdict:
@@ -64,9 +68,10 @@ def _one(run: PlannedRun, pipeline: Pipeline, writer: EvidenceWriter) -> Scenari
     return verdict
 
 
-def _executed(run: PlannedRun, pipeline: Pipeline) -> RunOutput:
-    composition = compose(run, pipeline.bench.pack, pipeline.catalogue)
-    return execute(composition, pipeline.bench)
+def _judged(run: PlannedRun, pipeline: Pipeline) -> tuple[RunOutput, ScenarioVerdict]:
+    bench = pipeline.bench
+    output = execute(compose(run, bench.pack, pipeline.catalogue), bench)
+    return output, judge(run.located, output.evidence, pipeline.evaluators, bench.pack)
 
 
 def judge_folder(

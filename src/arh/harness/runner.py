@@ -14,31 +14,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from arh import __version__
-from arh.canonical import Json, line
-from arh.errors import RunStopped
+from arh.canonical import Json, JsonValue, line, parse
+from arh.errors import ArhError, RunStopped
 from arh.foreign import ForeignFailure, call
 from arh.harness.assertions import InvariantChecker
 from arh.harness.composition import Composition, Work, offered
 from arh.harness.control import Control
 from arh.harness.environment import RunEnvironment, Silent
 from arh.harness.evidence import build_evidence
+from arh.harness.handed import handed_task, text_of
 from arh.harness.recorder import Data, Redact, RunRecorder, keep_all
 from arh.harness.schedule import Baton
 from arh.harness.session import Ports, RunSession
 from arh.harness.states import captured, state_from
 from arh.harness.watchdog import AgentThread
 from arh.ports.control import Build
-from arh.ports.sue import Telemetry
+from arh.ports.sue import Agent, Telemetry
 from arh.records.control.evidence import Evidence, StateView
 from arh.records.packs import WorkflowPack
 from arh.records.setup import ActorSetup
 from arh.records.state import CommitEntry
-from arh.records.tasks import BUDGETS, NON_PROGRESS, AgentReport
+from arh.records.tasks import BUDGETS, NON_PROGRESS, AgentReport, Task
 from arh.sim.clock import VirtualClock
 from arh.sim.user import ScriptedUser
 
 WALL_MS_MAX = 60_000
 ANSWER_CHARS_MAX = 200_000
+DETAIL_CHARS_MAX = 500
 OWN_ENDS = frozenset(
     {
         "completed",
@@ -63,6 +65,16 @@ class RunOutput:
     initial_digest: str
     initial: bytes = field(repr=False)
     evidence: Evidence = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an agent ended one task, in plain values."""
+
+    termination: str
+    answer: JsonValue = None
+    structured: bool = False
+    detail: str = ""
 
 
 @dataclass(slots=True)
@@ -113,6 +125,7 @@ class _Run:
         self.reader = self.sue.store.reader()
         self.invariants = InvariantChecker(composition.invariants)
         self.counted = {"calls": 0, "commits": 0}
+        self.sessions: dict[str, RunSession] = {}
         self.ends: list[str] = []
 
     def begin(self) -> None:
@@ -154,7 +167,7 @@ class _Run:
         return lambda: self._work(actor)
 
     def _work(self, actor: ActorSetup) -> None:
-        session = self._session(actor)
+        session = self.sessions[actor.actor] = self._session(actor)
         for work in dict(self.composition.works)[actor.actor]:
             if self.control.stopped is not None:
                 return
@@ -162,33 +175,46 @@ class _Run:
 
     def _do(self, actor: ActorSetup, work: Work, session: RunSession) -> None:
         session.hear(work.task.messages, generated=work.generated)
-        agent = self.sue.agent(actor.actor)
-        report: object = None
+        ending = self._ending(self.sue.agent(actor.actor), work.task, session)
+        if self.control.stopped is None:
+            self._finish(work, ending)
+
+    def _ending(self, agent: Agent, task: Task, session: RunSession) -> Ending:
+        """Let the agent work, and return how it ended: whatever it raises is its own error."""
+        view = session.open()
         try:
-            report = call("agent", lambda: agent.run(work.task, session))
+            ended = call("agent", lambda: believed(agent.run(handed_task(task), view)))
         except RunStopped as stop:
             self._abandoned(stop)
-        if self.control.stopped is None:
-            self._finish(work, _checked(report))
+            return Ending("agent_error", detail=f"stopped as {stop.termination}")
+        except (ArhError, KeyboardInterrupt) as error:
+            return Ending("agent_error", detail=type(error).__name__)
+        finally:
+            session.close()
+        if isinstance(ended, ForeignFailure):
+            return Ending("agent_error", detail=ended.type_name)
+        return ended
 
     def _abandoned(self, stop: RunStopped) -> None:
         """Take an agent's word for one stop only, that its process hung; any other is its error."""
-        if stop.termination == "hung" and self.control.stopped is None:
+        if stop.termination == "hung" and self.control.stopped is None and not self._given_up():
             self.control.stop("hung", "control was in the agent", by="wall")
 
-    def _finish(self, work: Work, report: AgentReport) -> None:
-        answer = report.response
-        structured = isinstance(answer, Json)
-        self.ends.append(report.termination)
+    def _given_up(self) -> bool:
+        """Tell whether the baton ended the run, because some other actor never came back."""
+        return self.baton is not None and self.baton.stopped
+
+    def _finish(self, work: Work, ending: Ending) -> None:
+        self.ends.append(ending.termination)
         self.recorder.record(
             "agent_finished",
             "agent",
             {
                 "task": work.task.task_id,
-                "termination": report.termination,
-                "answer": answer.value() if isinstance(answer, Json) else answer,
-                "structured": structured,
-                "detail": report.detail,
+                "termination": ending.termination,
+                "answer": ending.answer,
+                "structured": ending.structured,
+                "detail": ending.detail,
             },
         )
 
@@ -234,12 +260,17 @@ class _Run:
             self.control.stop("invariant_violation", found, by="invariant")
 
     def _hang(self) -> None:
-        port = self.control.in_port
-        if port:
+        ports = [session.in_port for session in self._hanging() if session.in_port]
+        for port in ports:
             self.control.problem(f"the run hung inside the port `{port}`")
         self.control.stop(
-            "hung", "control was in a port" if port else "control was in the agent", by="wall"
+            "hung", "control was in a port" if ports else "control was in the agent", by="wall"
         )
+
+    def _hanging(self) -> list[RunSession]:
+        """Return the sessions of the actors that did not come back."""
+        given_up = self.sessions if self.baton is None else self.baton.given_up
+        return [self.sessions[name] for name in given_up if name in self.sessions]
 
     def _acting(self) -> str:
         if self.baton is not None:
@@ -342,20 +373,33 @@ def _go_on(_point: str) -> None:
     """Return at once: there is nobody to hand over to."""
 
 
-def _checked(report: object) -> AgentReport:
-    """Return the report as far as it can be believed: its termination is one an agent may name."""
+def believed(report: object) -> Ending:
+    """Return a report as far as it can be believed, in plain values.
+
+    Its termination is one that an agent may name, and its answer is whole: nobody judges a part.
+
+    Raises:
+        Exception: Whatever a report with a will of its own raises while it is read.
+    """
     if not isinstance(report, AgentReport):
-        name = report.type_name if isinstance(report, ForeignFailure) else "no report"
-        return AgentReport("agent_error", None, name)
-    if report.termination not in OWN_ENDS:
-        return AgentReport("agent_error", _answer(report.response), "unknown termination")
-    return AgentReport(report.termination, _answer(report.response), str(report.detail)[:500])
+        return Ending("agent_error", detail="no report")
+    answer, structured = _answer(report.response)
+    termination = text_of(report.termination)
+    if termination not in OWN_ENDS:
+        return Ending("agent_error", answer, structured, "unknown termination")
+    return Ending(termination, answer, structured, text_of(report.detail)[:DETAIL_CHARS_MAX])
 
 
-def _answer(response: object) -> str | Json | None:
+def _answer(response: str | Json | None) -> tuple[JsonValue, bool]:
+    """Return the final answer, and whether it is structured."""
+    if response is None:
+        return None, False
     if isinstance(response, Json):
-        return response if len(response.data) <= ANSWER_CHARS_MAX else response.data[:0].decode()
-    return response[:ANSWER_CHARS_MAX] if isinstance(response, str) else None
+        return parse(bytes(response.data), size_max=ANSWER_CHARS_MAX), True
+    text = text_of(response)
+    if len(text) > ANSWER_CHARS_MAX:
+        raise ValueError("an answer beyond every measure")
+    return text, False
 
 
 def _joint(ends: list[str]) -> str:

@@ -49,6 +49,7 @@ class Baton:
         if len(set(actors)) != len(actors) or len(actors) < ACTORS_MIN:
             raise HarnessError(f"a baton needs two or more actors, each once, not {len(actors)}")
         self.ends: dict[str, BaseException | None] = {}
+        self.given_up: list[str] = []
         self._chooser = chooser
         self._unfinished = list(actors)
         self._holder = ""
@@ -113,6 +114,11 @@ class Baton:
     def acting(self) -> str:
         """Return the actor that holds the baton, empty while none does."""
         return self._holder
+
+    @property
+    def stopped(self) -> bool:
+        """Whether every actor ends at its next checkpoint."""
+        return self._stop is not None
 
     def trace(self) -> list[list[str]]:
         """Return the hand-overs in order: from whom, at which point, to whom."""
@@ -184,6 +190,7 @@ class Baton:
 
     def _give_up(self, actor: str) -> None:
         """End an actor in its absence; the lock is held, and may be taken again."""
+        self.given_up.append(actor)
         self.finish(actor, RunStopped("hung", "the actor did not come back"))
 
     def _release(self) -> None:

@@ -2,7 +2,7 @@
 
 Every method first asks the run's `Control` whether the run may go on. The session records what
 crossed the model boundary and hands calls to the gateway; it neither forwards expectations nor
-decides.
+decides. The agent holds a view of it (`harness/handed.py`), a new one for each task.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from arh.errors import RunStopped
+from arh.errors import ArhError, DependencyFailure, RunStopped
 from arh.foreign import ForeignFailure, call
 from arh.harness.control import Control
+from arh.harness.handed import SessionView, taken_message
 from arh.harness.recorder import Data, plain
 from arh.ports.environment import Checkpoint, Recorder, SteeredClock, User
 from arh.ports.sue import Gateway, Model
@@ -68,8 +69,20 @@ class RunSession:
         self._control = control
         self._checkpoint = checkpoint
         self._settled = settled
+        self._given: tuple[Message, ...] = ()
         self._seen: tuple[Message, ...] = ()
         self._asked = 0
+        self.in_port = ""
+        self.view: SessionView | None = None
+
+    def open(self) -> SessionView:
+        """Return what the agent is handed for its next task; views handed over before are shut."""
+        self.view = SessionView(self)
+        return self.view
+
+    def close(self) -> None:
+        """Shut the agent's view: from now on every use of it raises `RunStopped`."""
+        self.view = None
 
     def complete(
         self,
@@ -79,14 +92,15 @@ class RunSession:
         output_tokens_max: int | None = None,
     ) -> ModelReply:
         """Ask the model; an adapter that raises is recorded as failed and seen as unavailable."""
-        self._control.enter("model")
+        fresh = self._take(messages)
+        self._enter("model")
         self._checkpoint("model")
-        ask = self._record_question(tuple(messages))
+        ask = self._record_question(fresh)
         limit = self._control.time_left(timeout_ms)
         request = ModelRequest(self._seen, self._ports.tools, limit, output_tokens_max)
         reply = self._answer(request)
         self._record_answer(ask, reply)
-        self._control.leave()
+        self._leave()
         return reply
 
     def call(self, request: ToolRequest, *, timeout_ms: int) -> ToolOutcome:
@@ -94,37 +108,38 @@ class RunSession:
 
         The attempt, its effects and the invariants are recorded before return.
         """
-        self._control.enter("tool")
+        self._enter("tool")
         try:
             outcome = self._pass_on(request, self._control.time_left(timeout_ms))
         finally:
             self._settled()
-        self._control.leave()
+        self._leave()
         return outcome
 
     def ask(self, message: str) -> Message | None:
         """Ask the user; a user that fails is recorded, and no answer comes."""
-        self._control.enter("user")
-        answer = self._reply(str(message)) if self._ports.user is not None else None
-        self._control.leave()
+        self._enter("user")
+        answer = self._reply(message) if self._ports.user is not None else None
+        self._leave()
         return answer
 
     def now_ms(self) -> int:
         """Return the run's time."""
+        self._control.go_on()
         return self._clock.now_ms()
 
     def wait(self, ms: int) -> None:
         """Let time pass; waiting beyond the watchdog's deadline ends the run."""
-        self._control.enter("wait")
-        self._clock.advance(self._control.time_left(max(0, int(ms)), hard=True))
-        self._control.leave()
+        self._enter("wait")
+        self._clock.advance(self._control.time_left(max(0, ms), hard=True))
+        self._leave()
 
     def note(self, note: Note) -> None:
         """Put a supervisor's note on record."""
-        self._control.enter("note")
+        self._enter("note")
         kind, data = _note(note)
         self._recorder.record(kind, "supervisor", data)
-        self._control.leave()
+        self._leave()
 
     def hear(self, messages: Sequence[Message], *, generated: int = 0) -> None:
         """Record the opening conversation; the first `generated` messages are filler."""
@@ -134,27 +149,48 @@ class RunSession:
                 data["generated"] = True
             self._recorder.record("user_said", SOURCE, data)
 
+    def _enter(self, port: str) -> None:
+        self._control.enter(port)
+        self.in_port = port
+
+    def _leave(self) -> None:
+        """Hand control back to the agent, unless the run was stopped meanwhile."""
+        self.in_port = ""
+        self._control.go_on()
+
     def _pass_on(self, request: ToolRequest, limit: int) -> ToolOutcome:
+        outcome: object
         try:
             outcome = call("gateway", lambda: self._ports.gateway.call(request, timeout_ms=limit))
         except RunStopped as stop:
             raise self._control.stop(stop.termination, stop.detail, by="environment") from None
-        if isinstance(outcome, ForeignFailure):
-            detail = f"the gateway failed: {outcome.type_name}"
-            raise self._control.stop("harness_error", detail, by="gateway")
+        except ArhError as error:
+            outcome = ForeignFailure("gateway", type(error).__name__)
+        if not isinstance(outcome, ToolOutcome):
+            name = outcome.type_name if isinstance(outcome, ForeignFailure) else "wrong_type"
+            raise self._control.stop("harness_error", f"the gateway failed: {name}", by="gateway")
         return outcome
 
-    def _record_question(self, messages: tuple[Message, ...]) -> int:
+    def _take(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Take over the conversation and return what of it is new: all, if its past was rewritten.
+
+        The model is shown our copies, so that what it saw is what is on record.
+        """
+        known = len(self._given)
+        grown = messages[:known] == self._given
+        fresh = tuple(map(taken_message, messages[known:] if grown else messages))
+        self._given = messages
+        self._seen = self._seen + fresh if grown else fresh
+        return fresh
+
+    def _record_question(self, fresh: tuple[Message, ...]) -> int:
         self._asked += 1
-        known = len(self._seen)
-        fresh = messages[known:] if messages[:known] == self._seen else messages
-        self._seen = messages
         self._recorder.record(
             "model_asked",
             SOURCE,
             {
                 "ask": self._asked,
-                "message_count": len(messages),
+                "message_count": len(self._seen),
                 "new_messages": [_message(m) for m in fresh],
             },
         )
@@ -162,10 +198,15 @@ class RunSession:
 
     def _answer(self, request: ModelRequest) -> ModelReply:
         began = self._clock.now_ms()
+        reply: object
         try:
             reply = call("model", lambda: self._ports.model.complete(request))
         except RunStopped as stop:
             raise self._control.stop(stop.termination, stop.detail, by="environment") from None
+        except DependencyFailure as failure:
+            return ModelReply(Unavailable(failure.reason, failure.retry_after_ms))
+        except ArhError as error:
+            reply = ForeignFailure("model", type(error).__name__)
         if isinstance(reply, ForeignFailure) or not isinstance(reply, ModelReply):
             name = reply.type_name if isinstance(reply, ForeignFailure) else "wrong_type"
             self._control.problem(f"model adapter failed: {name}")

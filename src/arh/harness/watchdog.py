@@ -10,15 +10,33 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from types import TracebackType
 
 Job = Callable[[], None]
 
 
-@dataclass(slots=True)
 class _Errand:
-    job: Job
-    done: threading.Event
+    """One job; as a context manager it says that the job is over, and keeps what it raised."""
+
+    __slots__ = ("done", "error", "job")
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.done = threading.Event()
+        self.error: BaseException | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        self.error = error
+        self.done.set()
+        return True
 
 
 class AgentThread:
@@ -31,16 +49,19 @@ class AgentThread:
     def run(self, job: Job, *, wall_ms_max: int) -> bool:
         """Run the job and return true, or give its thread up after `wall_ms_max` and return false.
 
-        The job must not raise: whatever the agent does is its affair.
+        Raises:
+            BaseException: What the job raised: our own defect, since what an agent does is a value.
         """
         if self._errands is None:
             self._errands = self._start()
-        errand = _Errand(job, threading.Event())
+        errand = _Errand(job)
         self._errands.put(errand)
-        if errand.done.wait(wall_ms_max / 1000):
-            return True
-        self._errands = None
-        return False
+        if not errand.done.wait(wall_ms_max / 1000):
+            self._errands = None
+            return False
+        if errand.error is not None:
+            raise errand.error
+        return True
 
     def close(self) -> None:
         """Let the thread end once it is idle."""
@@ -57,7 +78,5 @@ class AgentThread:
 
 def _serve(errands: queue.SimpleQueue[_Errand | None]) -> None:
     while (errand := errands.get()) is not None:
-        try:
+        with errand:
             errand.job()
-        finally:
-            errand.done.set()

@@ -42,7 +42,7 @@ def test_the_watchdog_stops_at_the_first_call_beyond_its_count(port: str) -> Non
     control = Control(VirtualClock(), LIMITS)
     for _ in range(2):
         control.enter(port)
-        control.leave()
+        control.go_on()
 
     with pytest.raises(RunStopped, match="watchdog"):
         control.enter(port)
