@@ -64,7 +64,7 @@ def usage() -> str:
 
 
 def _command(name: str) -> Command:
-    """Return the command, not imported yet: that it cannot be imported is a crash like any other."""
+    """Return the command, which is imported when it runs: failing to is a crash like any other."""
 
     def command(words: Sequence[str]) -> int:
         code: int = import_module(COMMANDS[name][0]).main(words)
