@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
+from arh import __version__
 from arh.agent.loop import ReferenceAgent
 from arh.canonical import digest
 from arh.connect.json_lines import PASSED_ON, JsonLinesAgent, check_command
@@ -39,6 +40,8 @@ from arh.ports.control import AttemptSource, Evaluator, SystemUnderEvaluation
 from arh.ports.environment import Environment
 from arh.ports.sue import Agent, DecisionPoint, Gateway, Model, Store, Telemetry
 from arh.records.control.plan import RunPlan
+from arh.records.control.scenario import Scenario
+from arh.records.control.scorecard import About
 from arh.records.packs import WorkflowPack
 from arh.records.setup import ActorSetup, RunSetup
 from arh.records.tools import ToolManifest
@@ -271,6 +274,49 @@ def pipeline(suite: Suite, plan: RunPlan, under_test: UnderTest) -> Pipeline:
     return Pipeline(bench, suite.catalogue, suite.evaluators)
 
 
+def about(
+    suite: Suite, plan: RunPlan, under_test: UnderTest, *, as_of: str, partial: bool
+) -> About:
+    """Return what a scorecard says of the configuration that a plan is run with."""
+    configuration, pack = suite.configuration, suite.pack
+    scenarios = [run.located.scenario for run in plan.runs]
+    models = sorted({name for scenario in scenarios for name in _models(scenario)})
+    policies = sorted({name for scenario in scenarios for name in _policies(scenario, pack)})
+    scripts, evaluators = configuration.scripts, suite.evaluators
+    return About(
+        arh=__version__,
+        as_of=as_of,
+        partial=partial,
+        workflow=f"{pack.name}@{pack.version}",
+        agent=under_test.name,
+        model=models[0] if len(models) == 1 else f"{len(models)} scripts",
+        model_digest=digest([scripts.digest(name) for name in models]),
+        prompt_digest=hashlib.sha256(pack.system_prompt.encode()).hexdigest(),
+        tools_digest=configuration.registry.digest,
+        policy=", ".join(policies),
+        policy_digest=digest([configuration.policies[name].digest for name in policies]),
+        root=suite.roots["scenarios"].kind,
+        scenarios_digest=suite.loaded.digest,
+        datasets_digest=digest(dict(suite.catalogue.digests)),
+        plan_digest=plan.digest,
+        seed=plan.seed,
+        evaluators=tuple((each.id, each.version) for each in evaluators),
+        tools=tuple((t.manifest.name, t.manifest.version) for t in pack.tools),
+    )
+
+
+def _models(scenario: Scenario) -> Iterator[str]:
+    default = scenario.reproducibility.model_configuration
+    yield from (each.model_configuration or default for each in scenario.stimulus.actors)
+    if not scenario.stimulus.actors:
+        yield default
+
+
+def _policies(scenario: Scenario, pack: WorkflowPack) -> Iterator[str]:
+    named = scenario.trusted_environment.authorization_policy_refs
+    yield named[0] if named else pack.policies[0][0]
+
+
 def default_evaluators() -> tuple[Evaluator, ...]:
     """Return the evaluators of every run, in the order of reports."""
     return (
@@ -352,7 +398,7 @@ def _loaded(point: EntryPoint) -> WorkflowPack:
     if isinstance(made, ForeignFailure):
         raise AuthoringError.of(
             f"workflow pack {point.name} does not load: {made.type_name}",
-            expected="an entry point that returns a WorkflowPack",
+            hint="its entry point must return a WorkflowPack",
         )
     if not isinstance(made, WorkflowPack):
         raise AuthoringError.of(f"workflow pack {point.name} is not a WorkflowPack")

@@ -19,7 +19,7 @@ from arh.harness.rules import RULES
 from arh.harness.scenario_loader import LoadedSuite, load_scenarios
 from arh.harness.setup import to_fault_plans, to_setup
 from arh.records.control.scenario import Scenario
-from arh.workflows.support.pack import PACK
+from arh.workflows.support.definition import PACK
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = Path(os.environ.get("ARH_SHARED", ROOT.parent / "shared")) / "reference"

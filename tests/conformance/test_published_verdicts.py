@@ -18,7 +18,7 @@ from arh.harness.plan import plan_runs
 from arh.harness.rules import RULES
 from arh.harness.scenario_loader import load_scenarios
 from arh.model.scripts import load_scripts
-from arh.workflows.support.pack import PACK
+from arh.workflows.support.definition import PACK
 from tests.conformance.test_published_files import PUBLISHED
 
 ROOT = Path(__file__).resolve().parents[2]

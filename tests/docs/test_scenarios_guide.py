@@ -17,7 +17,7 @@ from arh.harness.lint import RULES as LINT_RULES
 from arh.harness.lint import lint
 from arh.harness.rules import RULES
 from arh.harness.scenario_loader import LoadedSuite, load_scenarios
-from arh.workflows.support.pack import PACK
+from arh.workflows.support.definition import PACK
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "scenarios.md").read_text("utf-8")

@@ -39,8 +39,7 @@ def test_a_credential_belongs_to_the_gateway(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_credential_in_a_tool_description_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the model is shown may not hold a credential, and the message does not show it either.
-    """
+    """What the model is shown may not hold a credential, and no message shows it either."""
     monkeypatch.setenv("ARH_CREDENTIAL_PAYMENTS", CANARY)
     pack = pack_with_credential(description=f"Credits an account with {CANARY}.")
 
@@ -67,6 +66,11 @@ def test_a_missing_credential_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
     with pytest.raises(AuthoringError, match="ARH_CREDENTIAL_PAYMENTS is not set"):
         bootstrap.configure(pack_with_credential(), NO_SCRIPTS)
+
+
+def test_a_pack_loads_as_often_as_it_is_asked_for() -> None:
+    """Loading a pack changes nothing that loading it again depends on."""
+    assert bootstrap.load_pack("support") is bootstrap.load_pack("support")
 
 
 def test_an_unknown_workflow_names_the_nearest() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arh.harness.claims import claims_in_prose
-from arh.workflows.support.pack import PACK
+from arh.workflows.support.definition import PACK
 
 
 @pytest.mark.parametrize(

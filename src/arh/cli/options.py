@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from arh.bootstrap import Sources, UnderTest
-
-SEED = 20_260_101
+from arh.harness.release_gate import SEED
 
 
 def add_sources(parser: argparse.ArgumentParser, *, scenarios: bool = True) -> None:

@@ -53,6 +53,11 @@ class EvidenceWriter:
         self._states: dict[str, str] = {}
         self._scenarios = _write_scenarios(folder, plan)
 
+    @property
+    def written(self) -> int:
+        """How many runs were written."""
+        return len(self._runs)
+
     def add(self, output: RunOutput) -> None:
         """Write one run's lines, and its initial state if it is a new one."""
         part = self._part()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arh.canonical import JsonValue, parse
-from arh.harness.recorder import RunRecorder, chained, genesis, unchained
+from arh.harness.recorder import Data, RunRecorder, chained, genesis, unchained
 from arh.sim.clock import VirtualClock
 
 
@@ -74,7 +74,7 @@ def test_redaction_comes_before_the_bytes() -> None:
     """What the redactor takes out is in no line, and the recorded value is left alone."""
     data: dict[str, object] = {"text": "secret"}
     book = RunRecorder(
-        "run-1", "plan", VirtualClock(), redact=lambda _kind, _data: {"text": "[redacted]"}
+        "run-1", "plan", VirtualClock(), redact=lambda _kind, _data: Data(text="[redacted]")
     )
 
     book.record("user_said", "runner", data)

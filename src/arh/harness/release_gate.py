@@ -1,0 +1,188 @@
+"""The release gate: reads a suite, runs it, decides, writes the scorecard, exits by the decision.
+
+`python -m arh.harness.release_gate` and `arh gate` are this. Everything authored is read and
+checked before anything runs; a started scorecard lies in the report's folder before the first run,
+so that a crash leaves no older decision behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from arh import bootstrap
+from arh.decision.baseline import Baseline, load_baseline, save_baseline
+from arh.decision.gates import decide
+from arh.decision.metrics import compute
+from arh.decision.profile import LoadedProfile, load_profile
+from arh.decision.scorecard import SuiteRun, build
+from arh.errors import AuthoringError
+from arh.harness.evidence_store import EvidenceWriter
+from arh.harness.exits import BY_DECISION, guarded
+from arh.harness.pipeline import run_suite
+from arh.harness.plan import plan_runs
+from arh.harness.reports import ReportFolder
+from arh.harness.roots import find_root
+from arh.harness.rules import RULES
+from arh.records.control.plan import RunPlan
+from arh.records.control.scorecard import About, Scorecard
+from arh.records.control.verdict import ScenarioVerdict
+from arh.render.console import Console
+from arh.sim.clock import today
+
+LATEST = "reports/latest"
+PARTIAL = "reports/partial"
+PROFILE = "conformance.yaml"
+SEED = 20_260_101
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the gate and return its exit code: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 crash."""
+    return guarded(gate, sys.argv[1:] if argv is None else argv)
+
+
+def gate(argv: Sequence[str]) -> int:
+    """Decide on the suite that the options name."""
+    trial = prepared(parser().parse_args(argv))
+    console = Console(sys.stdout, interactive=sys.stdout.isatty())
+    scorecard = decided(trial, console)
+    console.finished(scorecard)
+    return BY_DECISION[scorecard.decision.decision]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A gate that has read and checked all of its input, and run nothing yet."""
+
+    suite: bootstrap.Suite
+    under_test: bootstrap.UnderTest
+    plan: RunPlan
+    profile: LoadedProfile
+    baseline: Baseline | None
+    about: About
+    folder: Path
+    save_baseline: Path | None
+
+
+def prepared(options: argparse.Namespace) -> Trial:
+    """Read everything that the options name.
+
+    Raises:
+        AuthoringError: Anything of it is missing or wrong; nothing has run.
+    """
+    suite = bootstrap.prepare(_sources(options))
+    under_test = bootstrap.UnderTest(options.agent, options.agent_seconds)
+    plan = plan_runs(suite.loaded.scenarios, seed=options.seed, only=options.only)
+    partial = bool(options.only)
+    return Trial(
+        suite=suite,
+        under_test=under_test,
+        plan=plan,
+        profile=load_profile(_profile(options.profile), rules=RULES),
+        baseline=None if options.baseline is None else load_baseline(options.baseline),
+        about=bootstrap.about(
+            suite, plan, under_test, as_of=options.as_of.isoformat(), partial=partial
+        ),
+        folder=Path(options.out or (PARTIAL if partial else LATEST)),
+        save_baseline=options.save_baseline,
+    )
+
+
+def decided(trial: Trial, console: Console) -> Scorecard:
+    """Run the suite, write the report, and return the scorecard that was written last."""
+    pipeline = bootstrap.pipeline(trial.suite, trial.plan, trial.under_test)
+    report = ReportFolder(trial.folder)
+    report.start(trial.about)
+    console.started(len(trial.plan.runs))
+    writer = EvidenceWriter(report.evidence, trial.plan)
+    verdicts = run_suite(trial.plan, pipeline, writer, told=console.told)
+    manifest = writer.close({"arh": trial.about.arh})
+    about = replace(trial.about, evidence=manifest, runs_recorded=writer.written)
+    scorecard = _scorecard(trial, about, verdicts)
+    report.finish(scorecard, verdicts)
+    if trial.save_baseline is not None:
+        _save(trial.save_baseline, scorecard)
+    return scorecard
+
+
+def _scorecard(trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict]) -> Scorecard:
+    suite, plan, profile = trial.suite, trial.plan, trial.profile
+    metrics = compute(verdicts, suite.loaded.scenarios, plan, suite.pack)
+    decision = decide(profile.profile, metrics, verdicts, plan, trial.baseline, about=about)
+    return build(
+        about,
+        profile,
+        decision,
+        metrics,
+        SuiteRun(plan, tuple(verdicts), suite.pack, frozenset(RULES)),
+        baseline=trial.baseline,
+        notes=[f"{note.location}: {note.text}" for note in suite.loaded.notes],
+    )
+
+
+def _save(path: Path, scorecard: Scorecard) -> None:
+    problem = save_baseline(path, scorecard)
+    if problem is not None:
+        raise AuthoringError(problem)
+
+
+def _sources(options: argparse.Namespace) -> bootstrap.Sources:
+    return bootstrap.Sources(
+        scenarios=options.scenarios,
+        datasets=options.datasets,
+        fixtures=options.fixtures,
+        workflow=options.workflow,
+    )
+
+
+def _profile(named: str | None) -> Path:
+    """Return the profile's path: as it is named, else by its name in the profiles' root."""
+    name = named or PROFILE
+    if named is not None and Path(named).exists():
+        return Path(named)
+    inside = find_root("profiles").path / (name if name.endswith(".yaml") else f"{name}.yaml")
+    return inside if inside.exists() or named is None else Path(named)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the gate's options."""
+    made = argparse.ArgumentParser(
+        "arh gate",
+        description="Run a suite of scenarios and decide whether the agent may ship.",
+        epilog="exit codes: 0 pass, 1 fail, 2 authoring or usage error, 3 inconclusive, 4 crash",
+    )
+    add = made.add_argument
+    add("--scenarios", metavar="PATH", help="folder, file or FILE:LINE of scenarios")
+    add("--datasets", metavar="DIR", help="folder of the datasets")
+    add("--fixtures", metavar="DIR", help="folder of the model scripts")
+    add("--workflow", default="support", metavar="NAME", help="workflow pack (default support)")
+    add("--profile", metavar="FILE", help="gate profile, by path or name (default conformance)")
+    add("--baseline", type=Path, metavar="FILE", help="baseline that regression gates compare with")
+    add("--save-baseline", type=Path, metavar="FILE", help="save this run as a baseline")
+    add("--out", metavar="DIR", help=f"report folder (default {LATEST})")
+    add("--only", action="append", default=[], metavar="PATTERN", help="run a part: id or tag:NAME")
+    add("--seed", type=int, default=SEED, metavar="N", help="seed of the plan")
+    add(
+        "--as-of",
+        type=date.fromisoformat,
+        default=today(),
+        metavar="DATE",
+        help="decision date (default today)",
+    )
+    add("--agent", metavar="COMMAND", help="agent to test, over JSON lines (default the reference)")
+    add(
+        "--agent-seconds",
+        type=int,
+        default=30,
+        metavar="N",
+        help="wall time of the agent for each task",
+    )
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())
