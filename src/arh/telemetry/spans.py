@@ -165,7 +165,7 @@ class RunFacts:
 
 
 def tree(buffer: SpanBuffer, facts: RunFacts, nonce: str) -> tuple[Span, ...]:
-    """Return all spans of a run, the workflow's first and then by number, with their identifiers."""
+    """Return all spans of a run with their identifiers, the workflow first, then by number."""
     spans = [*_placed(buffer.spans)]
     spans += _read_off(spans, max((span.number for span in spans), default=0))
     spans = _numbered(spans, facts.attempts)
