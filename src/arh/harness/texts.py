@@ -286,7 +286,7 @@ _SENTENCE_END: Final = re.compile(
     r"\.(?=[\s\"')\]*_\x00]|\Z|(?<=[a-z)]\.)[A-Z])"
 )
 _CLAUSE_BEGIN: Final = re.compile(
-    r"\b(?:so|but|then|therefore|hence|however|instead)\s|,\s(?:and\s)?(?:I|we|the|your|a|it)\s"
+    r"\bso\s(?!that\b)|\b(?:but|then|therefore|hence|however|instead)\s|,\s(?:and\s)?(?:I|we|the|your|a|it)\s"
     r"|\band\s(?:I|we|then|the|your)\s|:\s|\s[-\u2013]\s|\u2014|\)",
     re.IGNORECASE,
 )
