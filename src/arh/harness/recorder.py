@@ -22,7 +22,7 @@ Data = dict[str, object]
 
 
 class Redact(Protocol):
-    """Returns what of an event may be persisted."""
+    """Returns what of an event, its envelope included, may be persisted."""
 
     def __call__(self, kind: str, data: Data, /) -> Data:
         """Return a redacted copy; the input is left alone."""
@@ -74,8 +74,8 @@ class RunRecorder:
             "at_ms": self._clock.now_ms(),
             "actor": self._acting(),
         }
-        event.update(self._redact(kind, data))
-        self._append(line(event))
+        event.update(data)
+        self._append(line(self._redact(kind, event)))
         return seq
 
     def _append(self, body: bytes) -> None:

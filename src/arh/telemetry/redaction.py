@@ -12,8 +12,8 @@ wherever the run has the same digest, since attempt, decision and commit are joi
 key the token is an HMAC under a key of the run, so that its owner can check it; without one it is a
 running number, which says nothing.
 
-A redactor that fails on an event drops the content and says so; such a run cannot pass. One
-redactor serves one run at a time: what it learned is forgotten when the next run starts.
+A redactor that fails on an event drops the content, the actor's name too, and says so; such a run
+cannot pass. One redactor serves one run at a time: what it learned is forgotten when the next run starts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["MASKED", "SECRET", "UNDECLARED", "UNREADABLE", "Redactor", "correlat
 
 UNDECLARED: Final = "[redacted]"
 
-_ENVELOPE: Final = ("seq", "kind", "source", "at_ms", "actor")
+_ENVELOPE: Final = ("seq", "kind", "source", "at_ms")
 _OPERATIONS: Final = "_operations"
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -72,7 +72,7 @@ class Redactor:
         done = call("redactor", partial(self._redacted, kind, data))
         if isinstance(done, ForeignFailure):
             kept: Data = {name: data[name] for name in _ENVELOPE if name in data}
-            kept["redaction_failed"] = True
+            kept.update(actor="", redaction_failed=True)
             return kept
         return done
 
