@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of the file formats that people author, as `schemas/<name>.schema.json`.
+"""Writes the JSON Schemas of the files that people author or read, `schemas/<name>.schema.json`.
 
 Run it after a change to a format: `python tools/export_schemas.py`. A test holds the committed
 files to what this writes. The schemas say what the fields are; the rules that need more than one
@@ -8,20 +8,22 @@ field (a criterion has something to judge, a tool is on offer) are the loader's.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel
-
+from arh.decision.scorecard import schema as scorecard_schema
 from arh.records.control.gate import Profile
 from arh.records.control.scenario import Scenario
 from arh.records.envelope import ResponseEnvelope
 
 FOLDER = Path(__file__).resolve().parents[1] / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-FORMATS: dict[str, tuple[type[BaseModel], str]] = {
-    "scenario": (Scenario, "3.0"),
-    "profile": (Profile, "1.0"),
-    "response-envelope": (ResponseEnvelope, "1.0"),
+FORMATS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
+    "scenario": (Scenario.model_json_schema, "3.0"),
+    "profile": (Profile.model_json_schema, "1.0"),
+    "response-envelope": (ResponseEnvelope.model_json_schema, "1.0"),
+    "scorecard": (scorecard_schema, "1.0"),
 }
 
 
@@ -36,9 +38,9 @@ def main() -> None:
 
 def schema_text(name: str) -> str:
     """The schema of a format as it is written: sorted, so that a change shows as a small one."""
-    model, version = FORMATS[name]
+    export, version = FORMATS[name]
     schema = {
-        **model.model_json_schema(mode="validation"),
+        **export(),
         "$schema": DIALECT,
         "$id": f"urn:arh:schema:{name}:{version}",
     }

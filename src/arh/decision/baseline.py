@@ -111,8 +111,8 @@ def save_baseline(path: str | Path, scorecard: Scorecard) -> Problem | None:
     Only a whole run that passed may become what later ones are measured by.
     """
     decided = scorecard.decision.decision
-    if scorecard.partial or decided != "pass":
-        found = "a partial run" if scorecard.partial else decided
+    if scorecard.about.partial or decided != "pass":
+        found = "a partial run" if scorecard.about.partial else decided
         hint = "the file was left as it was"
         return Problem(found, "a passing run of the whole suite", str(path), hint=hint)
     body = {
@@ -124,8 +124,11 @@ def save_baseline(path: str | Path, scorecard: Scorecard) -> Problem | None:
         "metrics": [_written(line) for line in scorecard.metrics],
     }
     fresh = Path(path).with_name(f".{Path(path).name}.new")
-    fresh.write_bytes(encode({**body, "digest": digest(body)}) + b"\n")
-    fresh.replace(path)
+    try:
+        fresh.write_bytes(encode({**body, "digest": digest(body)}) + b"\n")
+        fresh.replace(path)
+    except OSError:
+        return Problem("this file cannot be written", file=str(path), field="--save-baseline")
     return None
 
 

@@ -38,6 +38,8 @@ _REQUIRED: Final = {
 _ALL_FIELDS: Final = tuple(dict.fromkeys(name for names in _OF_TYPE.values() for name in names))
 _ABOUT_SAMPLES: Final = ("minimum_attempts", "minimum_sample_size", "allow_provisional")
 
+Bound = tuple[Fraction | None, bool]
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -52,8 +54,10 @@ class Range:
         """Return what both ranges hold."""
         if other is None:
             return self
-        low, low_open = _tighter(self.low, self.low_open, other.low, other.low_open, sign=1)
-        high, high_open = _tighter(self.high, self.high_open, other.high, other.high_open, sign=-1)
+        lows = (self.low, self.low_open), (other.low, other.low_open)
+        highs = (self.high, self.high_open), (other.high, other.high_open)
+        low, low_open = _tighter(*lows, sign=1)
+        high, high_open = _tighter(*highs, sign=-1)
         return Range(low, high, low_open, high_open)
 
     def is_empty(self) -> bool:
@@ -76,19 +80,13 @@ class Range:
         return both == other
 
 
-def _tighter(
-    one: Fraction | None,
-    one_open: bool,
-    two: Fraction | None,
-    two_open: bool,
-    *,
-    sign: int,
-) -> tuple[Fraction | None, bool]:
-    if one is None or two is None:
-        return (two, two_open) if one is None else (one, one_open)
-    if one == two:
-        return one, one_open or two_open
-    return (one, one_open) if (one - two) * sign > 0 else (two, two_open)
+def _tighter(one: Bound, two: Bound, *, sign: int) -> Bound:
+    """Return the bound that lets less through; `sign` is 1 for low bounds and -1 for high ones."""
+    if one[0] is None or two[0] is None:
+        return two if one[0] is None else one
+    if one[0] == two[0]:
+        return one[0], one[1] or two[1]
+    return one if (one[0] - two[0]) * sign > 0 else two
 
 
 def allowed_range(gate: GateSpec) -> Range | None:

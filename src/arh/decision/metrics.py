@@ -158,7 +158,7 @@ class _Sum:
 
     def _counted(self, numerator: Fraction, denominator: Fraction) -> MetricValue:
         d = self.measure.definition
-        counts_runs = d.kind in ("mean", "ratio", "quantile")
+        judged = sum(each[1] for each in self.added)
         return MetricValue(
             name=d.name,
             version=d.version,
@@ -167,10 +167,10 @@ class _Sum:
             numerator=numerator,
             denominator=denominator,
             value=numerator / denominator,
-            sample_size=len(self.added) if counts_runs else int(denominator),
+            sample_size=judged if d.kind == "rate" else self._speaking(),
             detail=self._lacking(),
             unjudged=self.unjudged,
-            scenarios=len(self.added) + (self.unjudged if self.measure.known else 0),
+            scenarios=self._speaking(),
         )
 
     def _bounded(self, value: MetricValue, numerator: int, denominator: int) -> MetricValue:
@@ -190,8 +190,12 @@ class _Sum:
         detail = f"{len(values)} runs, and a percentile takes {QUANTILE_SAMPLE_MIN}"
         return replace(value, status="insufficient_data", detail=detail)
 
+    def _speaking(self) -> int:
+        """Return how many runs had any opportunity."""
+        return sum(each[1] > 0 for each in self.added)
+
     def _lacking(self) -> str:
-        left_out = self.cases - len(self.added) - self.unjudged
+        left_out = self.cases - self._speaking() - self.unjudged
         parts = [f"{self.unjudged} of {self.cases} runs unjudged"] if self.unjudged else []
         parts += [f"{left_out} of {self.cases} runs have no part in it"] if left_out else []
         return "; ".join(parts)

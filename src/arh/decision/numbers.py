@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Final
 
-DIGITS_MAX: Final = 15
 _SHOWN: Final = 6
+_RATIO: Final = re.compile(r"-?[0-9]{1,40}(/[0-9]{1,40})?")
 
 
 def exact(number: float) -> Fraction:
@@ -36,7 +37,7 @@ def read_ratio(text: str) -> Fraction:
     Raises:
         ValueError: It is none.
     """
-    value = Fraction(text)
-    if str(value) != text:
-        raise ValueError(f"{text} is not written as `{value}`")
+    value = Fraction(text) if _RATIO.fullmatch(text) else None
+    if value is None or str(value) != text:
+        raise ValueError(f"{text} is not a fraction in lowest terms")
     return value

@@ -22,8 +22,9 @@ class About:
     """What ran and was judged, by names, versions and digests.
 
     `mode` is the measurement mode (A1: logical time, scripted model). `as_of` is the decision date,
-    `YYYY-MM-DD`. `root` says how the suite was found (flag, working, packaged, repository).
-    `evidence` is the digest of the evidence's manifest, `runs_recorded` the number of its runs.
+    `YYYY-MM-DD`. A `partial` run is a filtered one, which can never pass. `root` says how the suite
+    was found (flag, working, packaged, repository). `evidence` is the digest of the evidence's
+    manifest, `runs_recorded` the number of its runs.
     """
 
     arh: str
@@ -32,6 +33,7 @@ class About:
     agent: str
     model: str
     scripted: bool = True
+    partial: bool = False
     mode: str = "A1"
     model_digest: str = ""
     prompt_digest: str = ""
@@ -173,7 +175,6 @@ class Scorecard:
     subject: str
     decision: GateDecision
     about: About
-    partial: bool = False
     profile: ProfileAbout = ProfileAbout()
     accounts: tuple[Account, ...] = ()
     roles: tuple[StatusCounts, ...] = ()
