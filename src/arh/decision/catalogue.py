@@ -48,10 +48,10 @@ class Measure:
 
 
 _AGENT, _FLOW, _RESPONSE, _SYSTEM = (
-    "agent evaluation",
-    "workflow verification",
-    "response evaluation",
-    "system reliability testing",
+    "agent_evaluation",
+    "workflow_verification",
+    "response_evaluation",
+    "system_reliability_testing",
 )
 
 

@@ -112,7 +112,7 @@ def _implicit(seen: Seen) -> Iterator[GateResult]:
             status=found.status,
             reason=found.reason,
             level="system",
-            activity="system reliability testing",
+            activity="system_reliability_testing",
             observed=found.observed,
             required=found.required,
         )

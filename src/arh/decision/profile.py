@@ -143,6 +143,8 @@ def _shape_problem(item: Mapping[str, Any], document: Document, file: str) -> Pr
         return Problem("there is no such field", "", file, line, where, hint)
     if kind == "too_short":
         return Problem("", "at least one gate", file, line, where, "no gate is no decision")
+    if kind == "string_pattern_mismatch":
+        return Problem(_shown(item["input"]), "a name without spaces", file, line, where)
     expected = str(item.get("ctx", {}).get("expected") or item["msg"].removeprefix("Input should "))
     found = _shown(item["input"])
     hint = closest(found, expected.replace("'", "").replace(" or ", ", ").split(", "))
