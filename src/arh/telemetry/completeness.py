@@ -22,6 +22,7 @@ Key = tuple[str, str]
 _OPERATIONS: Final = "_operations"
 _UNKNOWN_TOOL: Final = "unknown"
 _INTERRUPTED: Final = "interrupted"
+_REPLAYED: Final = "replayed"
 _COMMITS: Final = ("committed", "not_committed", "unknown", "compensated")
 _REFUSED: Final = ("arguments_unparsable", "arguments_invalid")
 _DETAILS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -76,6 +77,7 @@ def check(evidence: Evidence, received: Sequence[Span]) -> Completeness:
     expected = expected_spans(evidence)
     found = Counter(_key(span) for span in once.values() if _counts(span, evidence))
     claimed, journal = _claimed(once.values()), _journal(evidence)
+    committed = Counter({tool: n for (tool, status), n in claimed.items() if status == "committed"})
     seen = Counter(span.span_id for span in received)
     return Completeness(
         expected=expected.total(),
@@ -85,7 +87,7 @@ def check(evidence: Evidence, received: Sequence[Span]) -> Completeness:
         orphans=tuple(sorted(span.span_id for span in once.values() if _orphan(span, once))),
         duplicated=tuple(sorted(span_id for span_id, n in seen.items() if n > 1)),
         disagreements=_disagreements(claimed, journal),
-        effects=(journal | Counter(tool for tool, _ in claimed)).total(),
+        effects=(journal | committed).total(),
     )
 
 
@@ -193,12 +195,15 @@ def _agent(evidence: Evidence) -> str:
 
 
 def _claimed(spans: Iterable[Span]) -> Counter[Key]:
-    """Count by tool and status what the trace says of commits."""
-    return Counter(
-        (str(span.attributes.get(names.TOOL_NAME)), str(span.attributes.get(names.COMMIT)))
-        for span in spans
-        if span.kind == names.STATE_COMMIT
-    )
+    """Count by tool and status what the trace says of commits; a replay tells of one as well."""
+    claimed: Counter[Key] = Counter()
+    for span in spans:
+        tool = str(span.attributes.get(names.TOOL_NAME))
+        if span.kind == names.STATE_COMMIT:
+            claimed[tool, str(span.attributes.get(names.COMMIT))] += 1
+        elif span.attributes.get(names.COMMIT_BELIEF) == _REPLAYED:
+            claimed[tool, _REPLAYED] += 1
+    return claimed
 
 
 def _journal(evidence: Evidence) -> Counter[str]:
@@ -218,7 +223,7 @@ def _disagreements(claimed: Counter[Key], journal: Counter[str]) -> int:
     """Count the commits claimed that the journal lacks, and those in it that nothing admits."""
     found = 0
     for tool in {*journal, *(tool for tool, _ in claimed)}:
-        committed, unknown = claimed[tool, "committed"], claimed[tool, "unknown"]
-        found += max(0, committed - journal[tool])
-        found += max(0, journal[tool] - committed - unknown)
+        committed = claimed[tool, "committed"]
+        admitted = committed + claimed[tool, "unknown"] + claimed[tool, _REPLAYED]
+        found += max(0, committed - journal[tool], journal[tool] - admitted)
     return found
