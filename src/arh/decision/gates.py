@@ -234,7 +234,7 @@ class _Judge:
         if gate.metric is None:
             return self.seen.has_slice(name)
         metric = self.metrics.get((gate.metric, name))
-        return metric is not None and metric.status == "ok" and bool(metric.denominator)
+        return metric is not None and metric.status == "ok" and metric.sample_size > 0
 
 
 def _ended(gate: GateSpec, blank: GateResult, found: Found) -> GateResult:

@@ -184,7 +184,8 @@ class _Sum:
     def _quantile(self) -> MetricValue:
         values = [each[0] for each in self.added]
         exact = Fraction(nearest_rank(values, QUANTILE))
-        value = replace(self._counted(exact, Fraction(1)), value=exact)
+        counted = self._counted(exact, Fraction(1))
+        value = replace(counted, numerator=None, denominator=None, value=exact)
         if self.unjudged or len(values) >= QUANTILE_SAMPLE_MIN:
             return value
         detail = f"{len(values)} runs, and a percentile takes {QUANTILE_SAMPLE_MIN}"

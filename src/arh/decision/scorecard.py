@@ -105,6 +105,7 @@ def build(
         roles=tuple(_roles(seen)),
         levels=tuple(_levels(seen)),
         metrics=tuple(map(metric_line, metrics)),
+        definitions=tuple(measure.definition for measure in CATALOGUE.values()),
         coverage=covered,
         controls=tuple(_controls(seen)),
         runs=_runs(verdicts),
@@ -136,7 +137,6 @@ def _profile(loaded: LoadedProfile) -> ProfileAbout:
 
 def metric_line(metric: MetricValue) -> MetricLine:
     """Return a metric as it is written, its fractions as exact text."""
-    d = CATALOGUE[metric.name].definition
     return MetricLine(
         name=metric.name,
         slice=metric.slice,
@@ -146,17 +146,11 @@ def metric_line(metric: MetricValue) -> MetricLine:
         exact=_text(metric.value, ratio),
         numerator=_text(metric.numerator, ratio),
         denominator=_text(metric.denominator, ratio),
-        unit=metric.unit,
-        direction=d.direction,
-        level=d.level,
-        activity=d.activity,
-        definition=d.definition,
         sample_size=metric.sample_size,
         scenarios=metric.scenarios,
         unjudged=metric.unjudged,
         interval=metric.interval,
         detail=metric.detail,
-        alias_of=d.alias_of or "",
     )
 
 

@@ -122,7 +122,7 @@ def _summary(scorecard: Scorecard) -> Iterator[str]:
     yield f"{decided.decision.upper()} by profile {_profile(scorecard)}"
     yield from (f"  {reason}" for reason in decided.reasons)
     yield _accounts(scorecard)
-    yield from _not_passed(decided.gates)
+    yield from _gates(decided.gates)
     yield from (f"  warning: {text}" for text in scorecard.warnings[:WARNINGS_MAX])
     if len(scorecard.warnings) > WARNINGS_MAX:
         yield f"  and {len(scorecard.warnings) - WARNINGS_MAX} more warnings in scorecard.md"
@@ -137,7 +137,8 @@ def _accounts(scorecard: Scorecard) -> str:
     return ", ".join(f"{each.name} {each.done}/{each.declared}" for each in scorecard.accounts)
 
 
-def _not_passed(gates: tuple[GateResult, ...]) -> Iterator[str]:
+def _gates(gates: tuple[GateResult, ...]) -> Iterator[str]:
     blocking = [gate for gate in gates if gate.severity == "blocking"]
     passed = sum(gate.status == "pass" for gate in blocking)
-    yield f"{passed} of {len(blocking)} blocking gates passed"
+    if passed < len(blocking):
+        yield f"{passed} of {len(blocking)} blocking gates passed"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
 from arh.records.control.gate import GateResult
-from arh.records.control.scorecard import About, Account, MetricLine, RunLine, Scorecard
+from arh.records.control.scorecard import About, Account, RunLine, Scorecard
 from arh.render.text import code, markdown
 
 
@@ -22,7 +22,7 @@ def scorecard_page(scorecard: Scorecard) -> str:
         *_attention(scorecard.runs),
         *_accounts(scorecard),
         *_levels(scorecard),
-        *_metrics(scorecard.metrics),
+        *_metrics(scorecard),
         *_coverage(scorecard),
         *_controls(scorecard),
         *_exclusions(scorecard),
@@ -36,7 +36,7 @@ def scorecard_page(scorecard: Scorecard) -> str:
 
 def _head(scorecard: Scorecard) -> Iterator[str]:
     decided, profile = scorecard.decision, scorecard.profile
-    yield f"{markdown(scorecard.subject)}"
+    yield code(scorecard.subject)
     yield ""
     yield f"# Release gate: {decided.decision.upper()}"
     yield ""
@@ -133,21 +133,22 @@ def _levels(scorecard: Scorecard) -> Iterator[str]:
         yield from _table(title, columns, rows)
 
 
-def _metrics(metrics: Sequence[MetricLine]) -> Iterator[str]:
+def _metrics(scorecard: Scorecard) -> Iterator[str]:
     """Yield the metrics over all acceptance runs; slices stand in the JSON."""
+    meaning = {each.name: each for each in scorecard.definitions}
     rows = [
         (
             code(line.name),
             line.value or "",
-            f"{line.numerator} / {line.denominator}" if line.value else "",
+            f"{line.numerator} / {line.denominator}" if line.denominator else "",
             markdown(line.status),
             str(line.sample_size),
             str(line.unjudged),
-            f"{markdown(line.level)}, {markdown(line.activity)}",
-            markdown(line.definition + (f" ({line.detail})" if line.detail else "")),
+            f"{meaning[line.name].level}, {meaning[line.name].activity}",
+            markdown(meaning[line.name].definition + (f" ({line.detail})" if line.detail else "")),
         )
-        for line in metrics
-        if line.slice == "all"
+        for line in scorecard.metrics
+        if line.slice == "all" and line.name in meaning
     ]
     columns = (
         "Metric",

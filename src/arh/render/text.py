@@ -17,7 +17,7 @@ _MARKDOWN: Final = re.compile(
     r"[\\`*{}\[\]<>|~&!$@#^]"  # wherever they stand
     r"|(?<![^\W_])_|_(?![^\W_])"  # not inside a word, as in a metric's name
     r"|:(?=//)|(?<=www)\.|(?<=mailto|..xmpp):"  # links that need no brackets
-    r"|^[-+=.)]|(?<=^\d)[.)]|(?<=^\d\d)[.)]",  # at the start: lists, headings
+    r"|^[-+=](?=\s|$)|(?<=^\d)[.)](?=\s|$)|(?<=^\d\d)[.)](?=\s|$)",  # at the start: lists, headings
     re.IGNORECASE,
 )
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from arh.records.control.gate import GateDecision
-from arh.records.control.metric import MetricStatus
+from arh.records.control.metric import MetricDefinition, MetricStatus
 
 SCHEMA_VERSION = "1.0"
 Pairs = tuple[tuple[str, str], ...]
@@ -63,7 +63,10 @@ class ProfileAbout:
 
 @dataclass(frozen=True, slots=True)
 class MetricLine:
-    """One metric of one slice; `exact` is the value as a fraction, `value` its decimal text."""
+    """One metric of one slice; `exact` is the value as a fraction, `value` its decimal text.
+
+    What the metric means stands once, in the scorecard's `definitions`.
+    """
 
     name: str
     slice: str
@@ -73,17 +76,11 @@ class MetricLine:
     exact: str
     numerator: str
     denominator: str
-    unit: str
-    direction: str
-    level: str
-    activity: str
-    definition: str
     sample_size: int
     scenarios: int
     unjudged: int
     interval: str
     detail: str = ""
-    alias_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +177,7 @@ class Scorecard:
     roles: tuple[StatusCounts, ...] = ()
     levels: tuple[StatusCounts, ...] = ()
     metrics: tuple[MetricLine, ...] = field(default=(), repr=False)
+    definitions: tuple[MetricDefinition, ...] = field(default=(), repr=False)
     coverage: tuple[Coverage, ...] = ()
     controls: tuple[ControlLine, ...] = ()
     runs: tuple[RunLine, ...] = field(default=(), repr=False)
