@@ -29,10 +29,10 @@ from arh.sim.context import generate
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One task of one actor; the first `generated` of its messages are filler."""
+    """One task of one actor; those of its messages whose places are `generated` are filler."""
 
     task: Task
-    generated: int = 0
+    generated: range = range(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,20 @@ def _works(
 ) -> tuple[Work, ...]:
     openings = _openings(scenario, actor)
     filler = _filler(scenario, setup)
+    context = scenario.stimulus.context
+    early = 0 if context is None else context.after
+    places = range(early, early + len(filler))
     return tuple(
-        Work(_task(f"task-{n:04d}", (*filler, *opening), actor, setup, pack), len(filler))
+        Work(
+            _task(
+                f"task-{n:04d}",
+                (*opening[:early], *filler, *opening[early:]),
+                actor,
+                setup,
+                pack,
+            ),
+            places,
+        )
         for n, opening in enumerate(openings, 1)
     )
 

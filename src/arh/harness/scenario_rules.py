@@ -162,6 +162,14 @@ def stimulus_is_one_kind(scenario: Scenario, _known: Known) -> Iterator[Problem]
     for extra in ("turns", "context"):
         if getattr(stimulus, extra) and not stimulus.messages:
             yield Problem("only messages can have this", field=f"stimulus.{extra}")
+    context = stimulus.context
+    if context is not None and context.after >= len(stimulus.messages) > 0:
+        yield Problem(
+            str(context.after),
+            f"fewer than the {len(stimulus.messages)} messages of the opening",
+            field="stimulus.context.after",
+            hint="the last message is the one to answer: it comes after the filler",
+        )
     for problem in check_turns([turn.model_dump(exclude_none=True) for turn in stimulus.turns]):
         yield replace(problem, field=f"stimulus.{problem.field}")
 

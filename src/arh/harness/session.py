@@ -141,11 +141,11 @@ class RunSession:
         self._recorder.record(kind, "supervisor", data)
         self._leave()
 
-    def hear(self, messages: Sequence[Message], *, generated: int = 0) -> None:
-        """Record the opening conversation; the first `generated` messages are filler."""
+    def hear(self, messages: Sequence[Message], *, generated: range = range(0)) -> None:
+        """Record the opening conversation; the messages at the `generated` places are filler."""
         for index, message in enumerate(messages):
             data: Data = {"role": message.role, "text": message.content}
-            if index < generated:
+            if index in generated:
                 data["generated"] = True
             self._recorder.record("user_said", SOURCE, data)
 
@@ -177,7 +177,7 @@ class RunSession:
         The model is shown our copies, so that what it saw is what is on record.
         """
         known = len(self._given)
-        grown = messages[:known] == self._given
+        grown = messages[:known] in (self._given, self._seen)
         fresh = tuple(map(taken_message, messages[known:] if grown else messages))
         self._given = messages
         self._seen = self._seen + fresh if grown else fresh

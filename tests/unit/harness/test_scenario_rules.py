@@ -233,6 +233,15 @@ DEFECTS: list[tuple[str, Changes, str, Changes]] = [
         {"category": "long_context", "stimulus.context": {"messages": 20}},
     ),
     (
+        "stimulus_is_one_kind",
+        {"stimulus.context": {"messages": 20, "after": 1}},
+        "`stimulus.context.after`: expected fewer than the 1 messages of the opening, found `1`",
+        {
+            "stimulus.messages": [{"content": "early"}, {"content": "late"}],
+            "stimulus.context": {"messages": 20, "after": 1},
+        },
+    ),
+    (
         "faults_can_strike",
         {"controls.faults": [{k: v for k, v in TIMEOUT.items() if k != "target_name"}]},
         "`controls.faults[0].target_name`: expected the tool that fails, found nothing",

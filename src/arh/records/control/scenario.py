@@ -69,11 +69,15 @@ class UserTurn(Strict):
 
 
 class GeneratedContext(Strict):
-    """Filler messages put before the opening conversation, made from a seed and digested."""
+    """Filler messages made from a seed and digested, put into the opening conversation.
+
+    `after` is how many messages of the opening come before the filler: what they say lies far back.
+    """
 
     messages: Annotated[int, Field(ge=1, le=5_000)]
     words_each: Annotated[int, Field(ge=1, le=400)] = 40
     topic: NonEmpty = "routine account questions"
+    after: Count = 0
 
 
 class ActorStimulus(Strict):
