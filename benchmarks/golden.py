@@ -1,0 +1,87 @@
+"""The golden run: a scenario of four tool calls, from its plan to evidence on disk and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from arh import bootstrap
+from arh.harness.composition import compose
+from arh.harness.evidence_store import EvidenceWriter
+from arh.harness.pipeline import Pipeline, run_one
+from arh.harness.plan import plan_runs
+from arh.harness.runner import RunOutput, execute
+from arh.records.control.plan import RunPlan
+from arh.telemetry.spans import RunFacts, SpanBuffer, lines, tree
+
+ROOT = Path(__file__).resolve().parent.parent
+SCENARIO = ROOT / "scenarios/support/golden/billing-incident-001.jsonl"
+SEED = 1
+
+
+class Golden:
+    """The scenario, planned, and everything to run it with as often as one likes."""
+
+    def __init__(self, folder: Path, scenarios: Path = SCENARIO, *, trials: int = 1) -> None:
+        """Prepare as the gate does; evidence goes to `folder`."""
+        suite = bootstrap.prepare(
+            bootstrap.Sources(
+                scenarios=str(scenarios),
+                datasets=str(ROOT / "datasets"),
+                fixtures=str(ROOT / "fixtures"),
+            )
+        )
+        self.plan: RunPlan = plan_runs(suite.loaded.scenarios, seed=SEED, trials=trials)
+        self.pipeline: Pipeline = bootstrap.pipeline(suite, self.plan, bootstrap.UnderTest())
+        self.writer = EvidenceWriter(folder, self.plan)
+
+    def executed(self) -> None:
+        """Compose, execute and write the run."""
+        self.writer.add(self._output())
+
+    def judged(self) -> None:
+        """Compose, execute, judge by every evaluator, and write the run."""
+        done = run_one(self.plan.runs[0], self.pipeline)
+        if isinstance(done, str) or done[1].status != "pass":
+            raise RuntimeError(f"the golden run is to pass: {done}")
+        self.writer.add(done[0])
+
+    def observed(self) -> None:
+        """Do what `executed` does, and make the run's spans and their lines."""
+        buffers: list[SpanBuffer] = []
+        bench = self.pipeline.bench
+        before, bench.telemetry = bench.telemetry, _kept_in(buffers)
+        try:
+            output = self._output()
+        finally:
+            bench.telemetry = before
+        self.writer.add(output)
+        if not lines(tree(buffers[0], RunFacts(output.run_id), "nonce"), began_ns=0):
+            raise RuntimeError("the golden run left no span")
+
+    def _output(self) -> RunOutput:
+        bench = self.pipeline.bench
+        return execute(compose(self.plan.runs[0], bench.pack, self.pipeline.catalogue), bench)
+
+
+def _kept_in(buffers: list[SpanBuffer]) -> Callable[[str], SpanBuffer]:
+    def buffer(run_id: str) -> SpanBuffer:
+        buffers.append(SpanBuffer(run_id))
+        return buffers[-1]
+
+    return buffer
+
+
+def copies(folder: Path, count: int) -> Path:
+    """Write the golden scenario under `count` ids, a line each, and return the folder of it."""
+    line = SCENARIO.read_text(encoding="utf-8").strip()
+    name = '"id":"golden-billing-incident-001"'
+    if line.count(name) != 1:
+        raise RuntimeError(f"expected {name} once in {SCENARIO}")
+    rows: Sequence[str] = [
+        line.replace(name, f'"id":"golden-copy-{number:05d}"') for number in range(1, count + 1)
+    ]
+    target = folder / "support" / "golden"
+    target.mkdir(parents=True)
+    (target / "copies.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder
