@@ -243,8 +243,8 @@ def test_amplification_warns_unless_it_shall_stop() -> None:
     """Many calls for few milestones warn; where the limit says stop, going on is a failure."""
     words = "a b c! d e f g! h i j k"
 
-    warned = judged(path(words).build(), max_amplification=3)
-    stopping = judged(path(words).build(), max_amplification=3, amplification_stops=True)
+    warned = judged(path(words).build(), max_amplification=2)
+    stopping = judged(path(words).build(), max_amplification=2, amplification_stops=True)
 
     assert (warned.status, rules_of(warned)) == ("pass", {"amplification"})
     assert rules_of(stopping) == {"behaviour", "missed"}

@@ -4,8 +4,9 @@ The agent's supervisor analyses the same thing while it runs; this is a second a
 stated semantics, so that neither can hide the other's mistake. Progress is a milestone that is new,
 counts only for a target that the user named by then if the milestone demands that, and starts every
 count anew. What may stop a task, in this order: rejections in a row that no retry can cure, one
-call repeated, a cycle of two to four calls, a stall, amplification if it shall stop; and before
-each decision the meters of model calls, tokens and time since the last milestone. A call that
+call repeated, a cycle of two to four calls, a stall, amplification if it shall stop (more executed
+calls than the limit allows for each milestone and the one being worked on); and before each
+decision the meters of model calls, tokens and time since the last milestone. A call that
 failed for now is for the retry policy: it is part of no repetition and no cycle, and no transition
 of a stall if it was a retry itself.
 
@@ -217,8 +218,8 @@ class _State:
             yield amplified
 
     def _amplification(self) -> Due | None:
-        limit, milestones = self.limits.max_amplification, max(1, len(self.milestones))
-        if limit is None or self.executed <= limit * milestones:
+        limit, steps = self.limits.max_amplification, len(self.milestones) + 1
+        if limit is None or self.executed <= limit * steps:
             return None
         what = f"executed calls for {len(self.milestones)} milestones"
         return self._due("amplification", self.executed, what)
