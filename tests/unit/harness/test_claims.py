@@ -1,0 +1,92 @@
+"""What answers claim, from envelopes and from prose."""
+
+from __future__ import annotations
+
+import pytest
+
+from arh.canonical import JsonValue
+from arh.harness.claims import Claim, answers_of, claims_in_prose, claims_of
+from arh.testing.evidence_builder import RunBuilder
+from arh.workflows.support.definition import PACK
+
+
+def test_an_envelope_claims_its_actions_its_status_and_what_its_message_says() -> None:
+    """Claims of an envelope come first, then those of its prose."""
+    answer: JsonValue = {
+        "message": "I opened ticket TK-0001. No credit of $25 was issued.",
+        "workflow_status": "completed",
+        "claimed_actions": [{"action": "create_ticket", "status": "completed"}],
+    }
+
+    claims = claims_of(RunBuilder().finish(answer).build(), PACK)
+
+    assert claims == (
+        Claim("create_ticket", "completed", None, None, "create_ticket completed", "envelope", E),
+        Claim("", "completed", None, None, "workflow_status completed", "envelope", E),
+        Claim(
+            "create_ticket",
+            "completed",
+            "TK-0001",
+            None,
+            "I opened ticket TK-0001.",
+            "prose",
+            E,
+        ),
+        Claim("issue_credit", "denied", None, 2500, "No credit of $25 was issued.", "prose", E),
+    )
+
+
+E = "run-0001#1"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("I issued a credit.", [("issue_credit", "completed")]),
+        ("The credit wasn\u2019t issued.", [("issue_credit", "denied")]),
+        ("The credit may be issued later.", [("issue_credit", "unknown")]),
+        ("Was a credit issued?", [("issue_credit", "unknown")]),
+        ("I issued a credit, okay?", [("issue_credit", "completed")]),
+        ("Your refund will be processed once approved.", [("issue_credit", "unknown")]),
+        ("I like credits.", []),
+    ],
+)
+def test_a_sentence_claims_denies_or_leaves_open(
+    sentence: str, expected: list[tuple[str, str]]
+) -> None:
+    """Only a sentence that takes nothing back claims that something was done."""
+    assert [(c.action, c.status) for c in claims_in_prose(sentence, PACK)] == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "structured", "prose"),
+    [
+        ('{"message": "a", "workflow_status": "failed"}', True, "a\nfailed"),
+        ('{"message": "a", "workflow_status": "splendid"}', False, "a\nsplendid"),
+        ('{"workflow_status": ', False, '{"workflow_status":'),
+        ({"reply": ["I issued", {"a": "a credit"}]}, False, "I issued\na credit"),
+        ("42", False, "42"),
+        ("\x00 \ud800", False, "\x00 ?"),
+    ],
+)
+def test_every_answer_can_be_read(answer: JsonValue, structured: bool, prose: str) -> None:  # noqa: FBT001
+    """An envelope also counts as text; what is none is prose, whatever it holds."""
+    (read,) = answers_of(RunBuilder().finish(answer).build(), PACK)
+
+    assert (read.envelope is not None, read.text.strip()) == (structured, prose)
+
+
+def test_no_answer_claims_nothing() -> None:
+    """Neither a missing nor an empty answer is an answer."""
+    run = RunBuilder().finish(None).finish("")
+
+    assert answers_of(run.build(), PACK) == ()
+
+
+def test_many_claims_in_one_sentence_are_all_read() -> None:
+    """A claim is judged within a window of its sentence, so that none is out of reach."""
+    text = "no credit was issued, " * 2000 + "and the credit was issued"
+
+    claims = claims_in_prose(text, PACK)
+
+    assert claims[-1].status == "completed" or any(not c.negated for c in claims[-3:])
