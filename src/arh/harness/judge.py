@@ -3,7 +3,8 @@
 Step 8 of a scenario's path. A criterion is met by `pass` alone; an evaluator that fails counts
 whether or not the scenario names it. Findings that a scenario expects are excused at every level,
 and missed when they are absent. What is ours (an evaluator that raises, evidence that cannot be
-read, a fixture that does not fit) is never the agent's failure and never a pass.
+read, a fixture that does not fit) is never the agent's failure and never a pass: a run that we cut
+short is `error`, whatever is missing from it.
 """
 
 from __future__ import annotations
@@ -133,8 +134,8 @@ def _status(
     results: Sequence[EvaluationResult],
     missing: Sequence[str],
 ) -> tuple[Status, tuple[str, ...]]:
+    trouble = list(_own_trouble(evidence))
     found = [
-        *_own_trouble(evidence),
         *_failures(results),
         *_criteria(scenario, results),
         *(("fail", f"expected finding `{rule}` is absent") for rule in missing),
@@ -142,8 +143,8 @@ def _status(
     statuses = {status for status, _ in found}
     worst: Status = next((s for s in WORST_FIRST if s in statuses), "pass")
     status: Status = "indeterminate" if worst == "not_exercised" else worst
-    reasons = sorted(found, key=lambda pair: WORST_FIRST.index(pair[0]))
-    return status, tuple(dict.fromkeys(text for _, text in reasons))
+    reasons = [*trouble, *sorted(found, key=lambda pair: WORST_FIRST.index(pair[0]))]
+    return "error" if trouble else status, tuple(dict.fromkeys(text for _, text in reasons))
 
 
 def _own_trouble(evidence: Evidence) -> Iterable[tuple[Status, str]]:
