@@ -1,4 +1,4 @@
-"""The golden run: a scenario of four tool calls, from its plan to evidence on disk and a verdict."""
+"""The golden run: four tool calls, from the plan to evidence on disk and a verdict."""
 
 from __future__ import annotations
 
