@@ -13,8 +13,11 @@ from typing import Any
 
 from arh import bootstrap
 from arh.canonical import JsonValue, encode, line
+from arh.decision.baseline import Baseline
+from arh.decision.gates import decide
+from arh.decision.metrics import compute
 from arh.errors import AuthoringError
-from arh.harness.composition import Composition, compose
+from arh.harness.composition import compose
 from arh.harness.judge import judge
 from arh.harness.plan import plan_runs
 from arh.harness.runner import Bench, RunOutput, execute
@@ -22,12 +25,18 @@ from arh.model.script_reader import read_script
 from arh.model.scripts import Scripts
 from arh.ports.control import Evaluator
 from arh.ports.sue import Agent
+from arh.records.control.gate import GateDecision, Profile
+from arh.records.control.metric import MetricValue
 from arh.records.control.plan import Located, PlannedRun, RunPlan
 from arh.records.control.scenario import Scenario
+from arh.records.control.scorecard import About
 from arh.records.control.verdict import ScenarioVerdict
 
 Patch = Callable[[dict[str, Any]], None]
 Compose = Callable[[bootstrap.Configuration, bootstrap.AgentFactory], bootstrap.Composer]
+SEED = 1
+AS_OF = "2026-11-29"
+WALL_MS_MAX = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,40 @@ class Tried:
     def rules(self) -> frozenset[str]:
         """The rules of every finding, expected ones left out."""
         return frozenset(f.rule for r in self.verdict.results for f in r.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """One scenario to be run, with what is given in place of the deployed part.
+
+    `patch` changes the scenario's JSON value in place before it is read, `script` is a model
+    script's JSON value whatever its `config_id`, `composer` makes the composer, as a subclass that
+    exchanges a control does, `evaluators` judge instead of the suite's own, `defect` is the name
+    that the evidence is stamped with, and `wall_ms_max` how long a hung agent is waited for.
+    """
+
+    scenario_id: str
+    patch: Patch | None = None
+    script: Mapping[str, JsonValue] | None = None
+    agent: Agent | None = None
+    composer: Compose | None = None
+    evaluators: Sequence[Evaluator] | None = None
+    defect: str = ""
+    wall_ms_max: int = WALL_MS_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Several runs of one plan, as a gate sees them; `scenarios` is what was loaded for it."""
+
+    plan: RunPlan
+    tried: tuple[Tried, ...]
+    scenarios: tuple[Located, ...]
+
+    @property
+    def verdicts(self) -> tuple[ScenarioVerdict, ...]:
+        """The verdicts in plan order."""
+        return tuple(tried.verdict for tried in self.tried)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,45 +120,90 @@ class Workbench:
         evaluators: Sequence[Evaluator] | None = None,
         defect: str = "",
     ) -> Tried:
-        """Run one scenario with what is given in place of the deployed part.
+        """Run one scenario with what is given in place of the deployed part; see `Exercise`."""
+        return self.tried(
+            Exercise(
+                scenario_id,
+                patch=patch,
+                script=script,
+                agent=agent,
+                composer=composer,
+                evaluators=evaluators,
+                defect=defect,
+            )
+        )
+
+    def tried(self, exercise: Exercise) -> Tried:
+        """Run one exercise."""
+        (tried,) = self.session((exercise,)).tried
+        return tried
+
+    def session(self, exercises: Sequence[Exercise]) -> Session:
+        """Run several exercises under one plan; no two of them may be of one scenario."""
+        located = tuple(patched(self.located(each.scenario_id), each.patch) for each in exercises)
+        plan = plan_runs(located, seed=SEED)
+        tried = tuple(
+            self._tried(run, each, plan) for run, each in zip(plan.runs, exercises, strict=True)
+        )
+        return Session(plan, tried, located)
+
+    def measure(
+        self, session: Session, verdicts: Sequence[ScenarioVerdict] | None = None
+    ) -> tuple[MetricValue, ...]:
+        """Return every metric of a session, or of other verdicts on its plan."""
+        judged = session.verdicts if verdicts is None else verdicts
+        return compute(judged, session.scenarios, session.plan, self.suite.pack)
+
+    def decide(
+        self,
+        session: Session,
+        profile: Profile,
+        *,
+        verdicts: Sequence[ScenarioVerdict] | None = None,
+        baseline: Baseline | None = None,
+        recorded: int | None = None,
+    ) -> GateDecision:
+        """Return what a profile decides about a session.
 
         Args:
-            scenario_id: A scenario of the suite.
-            patch: Changes the scenario's JSON value in place before it is read.
-            script: A model script's JSON value, whatever its `config_id`.
-            agent: The agent under test.
-            composer: Makes the composer, as a subclass that exchanges a control does.
-            evaluators: Judge instead of the suite's own.
-            defect: The name that the evidence is stamped with.
+            session: The runs, of which each is taken to be on record.
+            profile: The gates.
+            verdicts: What came back, in place of what the runs really left.
+            baseline: What regression gates compare with.
+            recorded: How many runs are on record, in place of all of them.
         """
-        located = patched(self.located(scenario_id), patch)
-        plan = plan_runs((located,), seed=1)
-        bench = self._bench(located, plan, script=script, agent=agent, composer=composer)
-        output = execute(self._composition(plan.runs[0], defect), bench)
-        judges = self.suite.evaluators if evaluators is None else evaluators
-        return Tried(located, output, judge(located, output.evidence, judges, self.suite.pack))
+        judged = session.verdicts if verdicts is None else verdicts
+        about = self.about(session)
+        if recorded is not None:
+            about = replace(about, runs_recorded=recorded)
+        metrics = self.measure(session, judged)
+        return decide(profile, metrics, judged, session.plan, baseline, about=about)
 
-    def _composition(self, run: PlannedRun, defect: str) -> Composition:
-        made = compose(run, self.suite.pack, self.suite.catalogue)
-        return replace(made, setup=replace(made.setup, defect=defect))
+    def about(self, session: Session) -> About:
+        """Return what a scorecard says of a session, every run of it on record."""
+        suite, plan = self.suite, session.plan
+        about = bootstrap.about(suite, plan, bootstrap.UnderTest(), as_of=AS_OF, partial=False)
+        return replace(about, runs_recorded=len(plan.runs))
 
-    def _bench(
-        self,
-        located: Located,
-        plan: RunPlan,
-        *,
-        script: Mapping[str, JsonValue] | None,
-        agent: Agent | None,
-        composer: Compose | None,
-    ) -> Bench:
+    def _tried(self, run: PlannedRun, exercise: Exercise, plan: RunPlan) -> Tried:
+        composition = compose(run, self.suite.pack, self.suite.catalogue)
+        stamped = replace(composition.setup, defect=exercise.defect)
+        output = execute(replace(composition, setup=stamped), self._bench(run, exercise, plan))
+        judges = self.suite.evaluators if exercise.evaluators is None else exercise.evaluators
+        verdict = judge(run.located, output.evidence, judges, self.suite.pack)
+        return Tried(run.located, output, verdict)
+
+    def _bench(self, run: PlannedRun, exercise: Exercise, plan: RunPlan) -> Bench:
         configuration = self.suite.configuration
-        if script is not None:
-            name = located.scenario.reproducibility.model_configuration
-            scripts = exchanged(configuration.scripts, name, script)
+        if exercise.script is not None:
+            name = run.located.scenario.reproducibility.model_configuration
+            scripts = exchanged(configuration.scripts, name, exercise.script)
             configuration = replace(configuration, scripts=scripts)
+        agent = exercise.agent
         factory = bootstrap.reference_agent if agent is None else _always(agent)
-        make = bootstrap.Composer if composer is None else composer
-        return Bench(make(configuration, factory), self.suite.pack, plan.digest, wall_ms_max=5_000)
+        make = bootstrap.Composer if exercise.composer is None else exercise.composer
+        composer = make(configuration, factory)
+        return Bench(composer, self.suite.pack, plan.digest, wall_ms_max=exercise.wall_ms_max)
 
 
 def patched(located: Located, patch: Patch | None) -> Located:
