@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from arh import __version__
 from arh.canonical import Json, JsonValue, line, parse
@@ -31,6 +32,7 @@ from arh.harness.watchdog import AgentThread
 from arh.ports.control import Build
 from arh.ports.sue import Agent, Telemetry
 from arh.records.control.evidence import Evidence, StateView
+from arh.records.faults import FaultPlan
 from arh.records.packs import WorkflowPack
 from arh.records.setup import ActorSetup
 from arh.records.state import CommitEntry
@@ -55,16 +57,26 @@ OWN_ENDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunOutput:
     """The written lines of one run, the initial state that they refer to, and the chain's root."""
 
     run_id: str
     lines: tuple[bytes, ...] = field(repr=False)
     root: str
-    initial_digest: str
     initial: bytes = field(repr=False)
-    evidence: Evidence = field(repr=False)
+    state: StateView = field(repr=False)
+    faults: tuple[FaultPlan, ...] = ()
+
+    @property
+    def initial_digest(self) -> str:
+        """The digest of the initial state."""
+        return self.state.digest
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What the lines say, read when first asked for: a third of what the run itself costs."""
+        return build_evidence(self.run_id, self.lines, self.state, faults=self.faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +165,16 @@ class _Run:
             self._hang()
 
     def end(self) -> RunOutput:
-        """Settle what is left, write the last line, and read the evidence back from the lines."""
+        """Settle what is left and write the last line."""
         self._settle()
         self.recorder.record("run_ended", "runner", self._footer())
-        lines = tuple(self.recorder.lines)
-        faults = self.composition.faults
-        evidence = build_evidence(self.setup.run_id, lines, self.state, faults=faults)
         return RunOutput(
-            self.setup.run_id, lines, self.recorder.root, self.state.digest, self.initial, evidence
+            self.setup.run_id,
+            tuple(self.recorder.lines),
+            self.recorder.root,
+            self.initial,
+            self.state,
+            self.composition.faults,
         )
 
     def _job(self, actor: ActorSetup) -> Callable[[], None]:
