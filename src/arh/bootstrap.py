@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -39,7 +40,7 @@ from arh.model.scripts import Scripts, load_scripts
 from arh.ports.control import AttemptSource, Evaluator, SystemUnderEvaluation
 from arh.ports.environment import Environment
 from arh.ports.sue import Agent, DecisionPoint, Gateway, Model, Store, Telemetry
-from arh.records.control.plan import RunPlan
+from arh.records.control.plan import Located, RunPlan
 from arh.records.control.scenario import Scenario
 from arh.records.control.scorecard import About
 from arh.records.packs import WorkflowPack
@@ -57,6 +58,8 @@ from arh.tools.gateway import Dependencies, PolicyGateway
 from arh.tools.registry import Registry
 
 GROUP = "arh.workflows"
+SEED = 20_260_101
+WORKFLOW = "support"
 FORGED = "forged"
 
 
@@ -202,7 +205,7 @@ class Sources:
     scenarios: str | None = None
     datasets: str | None = None
     fixtures: str | None = None
-    workflow: str = "support"
+    workflow: str = WORKFLOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +274,33 @@ def pipeline(suite: Suite, plan: RunPlan, under_test: UnderTest) -> Pipeline:
     """Return everything that the runs of a plan need."""
     composer = Composer(suite.configuration, under_test.factory(), under_test.name)
     bench = Bench(composer, suite.pack, plan.digest)
-    return Pipeline(bench, suite.catalogue, suite.evaluators)
+    replay = replayer(suite, plan, under_test)
+    return Pipeline(bench, suite.catalogue, suite.evaluators, replay)
+
+
+def replayer(suite: Suite, plan: RunPlan, under_test: UnderTest) -> Callable[[Located], str]:
+    """Return what names the command that runs one scenario of a plan again, exactly alike."""
+    named = {
+        "datasets": _flagged(suite.roots["datasets"]),
+        "fixtures": _flagged(suite.roots["fixtures"]),
+        "workflow": suite.pack.name if suite.pack.name != WORKFLOW else None,
+        "seed": str(plan.seed) if plan.seed != SEED else None,
+        "agent": under_test.command,
+    }
+    given = {name: value for name, value in named.items() if value is not None}
+    options = "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items())
+    root = suite.roots["scenarios"]
+    folder = root.path if root.kind == "flag" and root.path.is_dir() else None
+
+    def replay(located: Located) -> str:
+        place = located.location if folder is None else f"{folder}/{located.location}"
+        return f"arh run {shlex.quote(place)}{options}"
+
+    return replay
+
+
+def _flagged(root: Root) -> str | None:
+    return str(root.path) if root.kind == "flag" else None
 
 
 def about(

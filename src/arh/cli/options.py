@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from arh.bootstrap import Sources, UnderTest
-from arh.harness.release_gate import SEED
+from arh.bootstrap import SEED, Sources, UnderTest
 
 
 def add_sources(parser: argparse.ArgumentParser, *, scenarios: bool = True) -> None:

@@ -6,7 +6,7 @@ Steps 3 to 8, run after run in plan order. `judge_folder` redoes step 7 and 8 fr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arh.errors import ArhError, RunStopped
 from arh.foreign import ForeignFailure, call
@@ -18,18 +18,19 @@ from arh.harness.judge import broken, judge
 from arh.harness.runner import Bench, RunOutput, execute
 from arh.harness.setup import to_fault_plans
 from arh.ports.control import Evaluator
-from arh.records.control.plan import PlannedRun, RunPlan
+from arh.records.control.plan import Located, PlannedRun, RunPlan
 from arh.records.control.verdict import ScenarioVerdict
 from arh.records.packs import WorkflowPack
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What a suite is run with."""
+    """What a suite is run with; `replay` returns the command that runs one scenario alike."""
 
     bench: Bench
     catalogue: DatasetCatalogue
     evaluators: Sequence[Evaluator]
+    replay: Callable[[Located], str] = lambda located: f"arh run {located.location}"
 
 
 def run_suite(
@@ -43,6 +44,7 @@ def run_suite(
     verdicts = []
     for run in plan.runs:
         verdict = _one(run, pipeline, writer)
+        verdict = replace(verdict, replay=pipeline.replay(run.located))
         told(verdict)
         verdicts.append(verdict)
     return tuple(verdicts)

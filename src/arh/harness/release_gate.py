@@ -37,7 +37,6 @@ from arh.sim.clock import today
 LATEST = "reports/latest"
 PARTIAL = "reports/partial"
 PROFILE = "conformance.yaml"
-SEED = 20_260_101
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -165,7 +164,7 @@ def parser() -> argparse.ArgumentParser:
     add("--save-baseline", type=Path, metavar="FILE", help="save this run as a baseline")
     add("--out", metavar="DIR", help=f"report folder (default {LATEST})")
     add("--only", action="append", default=[], metavar="PATTERN", help="run a part: id or tag:NAME")
-    add("--seed", type=int, default=SEED, metavar="N", help="seed of the plan")
+    add("--seed", type=int, default=bootstrap.SEED, metavar="N", help="seed of the plan")
     add(
         "--as-of",
         type=date.fromisoformat,
