@@ -122,7 +122,7 @@ def questions_of(evidence: Evidence, pack: WorkflowPack) -> tuple[Answer, ...]:
 
 def claims_in_prose(text: str, pack: WorkflowPack) -> tuple[ProseClaim, ...]:
     """Return what the sentences of a text say of actions, in order; one can speak of several."""
-    return _in_prose(text, pack.claims) if text and pack.claims else ()
+    return _in_prose(text, pack.claims)[0] if text else ()
 
 
 def _answer(
@@ -139,11 +139,11 @@ def _answer(
     envelope = _envelope(value)
     spoken = "\n".join(texts_of(value if isinstance(value, (dict, list)) else said))
     words = spoken if envelope is None else envelope.message
-    prose = claims_in_prose(words, pack)
+    prose, completions = _in_prose(words, pack.claims)
     claims = (
         *(_envelope_claims(envelope, event_id) if envelope else ()),
         *(_prose_claim(each, event_id) for each in prose),
-        *_task_claims(words, event_id),
+        *(Claim(TASK, "completed", None, None, t, "prose", event_id) for t in completions),
     )
     return Answer(event_id, seq, actor, final, plain(spoken), value, envelope, prose, claims)
 
@@ -186,21 +186,18 @@ def _prose_claim(said: ProseClaim, event_id: str) -> Claim:
     return Claim(said.action, said.status, said.id or None, amount, said.text, "prose", event_id)
 
 
-def _task_claims(words: str, event_id: str) -> Iterator[Claim]:
-    for sentence in sentences(plain(words)):
-        if len(sentence) <= WINDOW_CHARS and says_done(sentence):
-            yield Claim(TASK, "completed", None, None, sentence, "prose", event_id)
-
-
 @lru_cache(maxsize=32)
-def _in_prose(text: str, patterns: tuple[ClaimPattern, ...]) -> tuple[ProseClaim, ...]:
-    """Several evaluators read one answer, so the last few readings are kept."""
-    return tuple(
-        claim
-        for sentence in sentences(plain(text))
-        for each in patterns
-        for claim in _in_sentence(sentence, each)
-    )
+def _in_prose(
+    text: str, patterns: tuple[ClaimPattern, ...]
+) -> tuple[tuple[ProseClaim, ...], tuple[str, ...]]:
+    """Return what a text says of actions, and the sentences that say that the task is done.
+
+    Several evaluators read one answer, so the last few readings are kept.
+    """
+    found = tuple(sentences(plain(text)))
+    claims = (c for sentence in found for each in patterns for c in _in_sentence(sentence, each))
+    done = (each for each in found if len(each) <= WINDOW_CHARS and says_done(each))
+    return tuple(claims), tuple(done)
 
 
 def _in_sentence(sentence: str, claimed: ClaimPattern) -> Iterator[ProseClaim]:

@@ -72,11 +72,13 @@ def _of(actor: str, evidence: Evidence) -> Iterable[Segment]:
 
 def _split(actor: str, records: Iterable[T], ends: list[int]) -> list[tuple[T, ...]]:
     """Return the actor's records, cut at its ends, with a last piece for what follows them."""
+    own = [record for record in records if record.actor == actor]
+    if not own or not ends or own[-1].seq <= ends[0]:
+        return [tuple(own), *([()] * len(ends))]
     pieces: list[list[T]] = [[] for _ in range(len(ends) + 1)]
     piece = 0
-    for record in records:
+    for record in own:
         while piece < len(ends) and record.seq > ends[piece]:
             piece += 1
-        if record.actor == actor:
-            pieces[piece].append(record)
+        pieces[piece].append(record)
     return [tuple(each) for each in pieces]
