@@ -19,6 +19,7 @@ from arh.records.control.scorecard import About
 from arh.records.control.verdict import ScenarioVerdict
 
 NAMED_MAX: Final = 3
+PLANTED: Final = "evidence.planted_defect"
 UNJUDGED: Final = frozenset({"indeterminate", "error"})
 
 
@@ -249,6 +250,10 @@ def evidence_complete(seen: Seen) -> Found:
         return Found("inconclusive", f"no verdict on {_named(lost)}", observed, "all")
     if unread:
         return Found("inconclusive", f"evidence was not read of {_named(unread)}", observed, "all")
+    planted = [run.located.scenario.id for run, v in seen.pairs if PLANTED in _rules_of(v)]
+    if planted:
+        reason = f"a defect was planted on purpose in {_named(planted)}"
+        return Found("inconclusive", reason, observed, "all")
     if seen.stray:
         reason = f"{seen.stray} verdicts belong to no planned run or are there twice"
         return Found("inconclusive", reason, observed, "all")

@@ -30,10 +30,15 @@ class Control:
     """Latches the first stop and counts what passes the ports."""
 
     def __init__(self, clock: Clock, limits: WatchdogLimits) -> None:
-        """Start with nothing counted and nothing stopped."""
+        """Start with nothing counted and nothing stopped.
+
+        `calls_passed` is how many calls went on to a gateway: the runner's own count, which the
+        gateway's log is held against.
+        """
         self.stopped: RunStopped | None = None
         self.stopped_by = ""
         self.problems: list[str] = []
+        self.calls_passed = 0
         self._clock = clock
         self._limits = limits
         self._counts = {"model": 0, "tool": 0}

@@ -36,6 +36,7 @@ from arh.records.control.scenario import (
 _X: Final = "expectations"
 _TRAJECTORY: Final = f"{_X}.trajectory"
 _RESPONSE: Final = f"{_X}.response.deterministic"
+_OF_THE_RECORD: Final = "evidence."
 
 
 def criteria_are_there(scenario: Scenario, _known: Known) -> Iterator[Problem]:
@@ -276,6 +277,9 @@ def findings_have_rules(scenario: Scenario, known: Known) -> Iterator[Problem]:
     yield from repeated(field, (finding.rule for finding in findings), "rule")
     for at, finding in enumerate(findings):
         yield from unknown(f"{field}[{at}].rule", finding.rule, "rule", known.rules)
+        if finding.rule.startswith(_OF_THE_RECORD):
+            found = f"{quoted(finding.rule)} says that the record is broken, which nothing excuses"
+            yield Problem(found, field=f"{field}[{at}].rule", hint="remove it")
 
 
 def response_rules_can_fail(scenario: Scenario, _known: Known) -> Iterator[Problem]:

@@ -9,10 +9,10 @@ short is `error`, whatever is missing from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from arh.errors import ArhError, RunStopped
+from arh.errors import ArhError, RunStopped, quoted
 from arh.foreign import ForeignFailure, call
 from arh.harness.narrative import claim_lines, path_line
 from arh.harness.rules import conclude, finding
@@ -31,6 +31,7 @@ from arh.records.control.verdict import (
 from arh.records.packs import WorkflowPack
 
 OURS = frozenset({"fixture_mismatch", "harness_error"})
+OUR_EVALUATORS = "arh.harness.evaluators."
 WORST_FIRST: tuple[Status, ...] = ("fail", "error", "indeterminate", "not_exercised", "pass")
 
 
@@ -39,7 +40,7 @@ def judge(
 ) -> ScenarioVerdict:
     """Return the verdict on one run; never raises for what an evaluator or the evidence does."""
     scenario = located.scenario
-    raw = (_sources(evidence), *(_evaluated(e, evidence, scenario, pack) for e in evaluators))
+    raw = (_sources(evidence), *_evaluations(evaluators, evidence, scenario, pack))
     expected = frozenset(f.rule for f in scenario.expectations.expected_findings)
     seen = frozenset(f.rule for result in raw for f in result.findings)
     excusing = frozenset() if scenario.role == "negative_control" else expected
@@ -86,6 +87,29 @@ def broken(located: Located, run_id: str, reason: str) -> ScenarioVerdict:
     )
 
 
+def _evaluations(
+    evaluators: Sequence[Evaluator], evidence: Evidence, scenario: Scenario, pack: WorkflowPack
+) -> Iterator[EvaluationResult]:
+    """Yield every evaluator's result; after one that altered what all of them read, only errors."""
+    altered = False
+    for evaluator in evaluators:
+        before = "" if _is_ours(evaluator) else _print_of(evidence, scenario)
+        result = _evaluated(evaluator, evidence, scenario, pack)
+        altered = altered or (before != "" and before != _print_of(evidence, scenario))
+        yield _error(evaluator, "an evaluator altered the evidence") if altered else result
+
+
+def _is_ours(evaluator: Evaluator) -> bool:
+    """Return true for the evaluators that come with arh, which tests show to alter nothing."""
+    return type(evaluator).__module__.startswith(OUR_EVALUATORS)
+
+
+def _print_of(evidence: Evidence, scenario: Scenario) -> str:
+    """Return a text that changes with anything that an evaluator is shown; "" if there is none."""
+    shown = call("evidence", lambda: repr((evidence, evidence.events, scenario)))
+    return shown if isinstance(shown, str) else ""
+
+
 def _evaluated(
     evaluator: Evaluator, evidence: Evidence, scenario: Scenario, pack: WorkflowPack
 ) -> EvaluationResult:
@@ -113,6 +137,8 @@ def _sources(evidence: Evidence) -> EvaluationResult:
         finding(f"evidence.{one.kind}", one.message, events=one.events)
         for one in evidence.discrepancies
     ]
+    if planted := evidence.header.get("defect"):
+        findings.append(finding("evidence.planted_defect", f"{quoted(str(planted))} was planted"))
     status = conclude(findings, "pass")
     summary = f"{len(findings)} disagreements between the sources of evidence"
     facts = run_facts(evidence)

@@ -77,6 +77,13 @@ _EVIDENCE: Final = (
         "fail",
         "two sources of evidence say different things",
     ),
+    Rule(
+        "evidence.planted_defect",
+        "evidence",
+        "system",
+        "indeterminate",
+        "the run was made with a defect planted on purpose, and supports no release",
+    ),
 )
 
 _OUTCOME: Final = (

@@ -136,7 +136,7 @@ class _Run:
         self.sue = bench.build(self.setup, self.environment)
         self.reader = self.sue.store.reader()
         self.invariants = InvariantChecker(composition.invariants)
-        self.counted = {"calls": 0, "commits": 0}
+        self.commits = 0
         self.sessions: dict[str, RunSession] = {}
         self.ends: list[str] = []
 
@@ -251,12 +251,11 @@ class _Run:
 
     def _settle(self) -> None:
         """Record what the logs gained: effects first, then attempts, then the invariants."""
-        for entry in self.reader.changes_since(self.counted["commits"]):
-            self.counted["commits"] += 1
+        for entry in self.reader.changes_since(self.commits):
+            self.commits += 1
             self.recorder.record("state_changed", "store", commit_data(entry))
         attempts = self.sue.attempts.drain()
         for attempt in attempts:
-            self.counted["calls"] += 1
             where = {"state": self.reader.digest(), "projection": self.sue.projection()}
             self.recorder.record("tool_call", "gateway", {**attempt, **where})
         if attempts:
@@ -324,7 +323,8 @@ class _Run:
             "detail": stop.detail if stop is not None else "",
             "problems": list(self.control.problems),
             "state": self.reader.digest(),
-            **self.counted,
+            "calls": self.control.calls_passed,
+            "commits": self.commits,
             "root": self.recorder.root,
         }
         if self.baton is not None:

@@ -160,6 +160,7 @@ class RunSession:
 
     def _pass_on(self, request: ToolRequest, limit: int) -> ToolOutcome:
         outcome: object
+        self._control.calls_passed += 1
         try:
             outcome = call("gateway", lambda: self._ports.gateway.call(request, timeout_ms=limit))
         except RunStopped as stop:
