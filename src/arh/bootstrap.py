@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import Literal
 
 from arh import __version__
 from arh.agent.loop import ReferenceAgent
@@ -273,7 +274,8 @@ class UnderTest:
 def pipeline(suite: Suite, plan: RunPlan, under_test: UnderTest) -> Pipeline:
     """Return everything that the runs of a plan need."""
     composer = Composer(suite.configuration, under_test.factory(), under_test.name)
-    bench = Bench(composer, suite.pack, plan.digest)
+    clock: Literal["virtual", "hybrid"] = "virtual" if under_test.command is None else "hybrid"
+    bench = Bench(composer, suite.pack, plan.digest, clock=clock)
     replay = replayer(suite, plan, under_test)
     return Pipeline(bench, suite.catalogue, suite.evaluators, replay)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from arh import __version__
 from arh.canonical import Json, JsonValue, line, parse
@@ -91,7 +92,11 @@ class Ending:
 
 @dataclass(slots=True)
 class Bench:
-    """What the runs of one suite share; no run can change any of it."""
+    """What the runs of one suite share; no run can change any of it.
+
+    `clock` is `hybrid` where the agent is a process of its own: its virtual time moves by declared
+    latencies alone, and wall limits stand apart.
+    """
 
     build: Build
     pack: WorkflowPack
@@ -99,6 +104,7 @@ class Bench:
     redact: Redact = keep_all
     telemetry: Callable[[str], Telemetry] = lambda _run_id: Silent()
     wall_ms_max: int = WALL_MS_MAX
+    clock: Literal["virtual", "hybrid"] = "virtual"
     thread: AgentThread = field(default_factory=AgentThread)
     states: dict[str, tuple[bytes, StateView]] = field(default_factory=dict)
 
@@ -302,7 +308,7 @@ class _Run:
             "seed": setup.seed,
             "trial": run.trial,
             "arh": __version__,
-            "clock": "virtual",
+            "clock": self.bench.clock,
             "sue": dict(self.sue.identity()),
             "tools": {t.manifest.name: t.manifest.version for t in self.bench.pack.tools},
             "datasets": dict(self.composition.datasets),
@@ -323,6 +329,7 @@ class _Run:
             "detail": stop.detail if stop is not None else "",
             "problems": list(self.control.problems),
             "state": self.reader.digest(),
+            "consistency": self._consistency(),
             "calls": self.control.calls_passed,
             "commits": self.commits,
             "root": self.recorder.root,
@@ -331,6 +338,13 @@ class _Run:
             data["schedule"] = self.baton.trace()
             data["problems"] = [*self.control.problems, *_unfired(self.baton)]
         return data
+
+    def _consistency(self) -> Data:
+        """Say at which point the final state was read.
+
+        The store is local, so the first read is it.
+        """
+        return {"source": "store", "revision": self.reader.sequence(), "attempts": 1, "met": True}
 
 
 def commit_data(entry: CommitEntry) -> Data:
