@@ -399,6 +399,27 @@ def test_unparsable_arguments_must_not_be_executed() -> None:
     assert found == [{"argument_schema"}, set()]
 
 
+def test_a_secret_among_the_arguments_leaves_them_unjudged() -> None:
+    """What a redacted text was before cannot be held against a schema."""
+    evidence = ticket(a_run(), category="[redacted:token]").finish("ok").build()
+
+    result = judged(evidence)
+
+    assert (result.status, rules_of(result)) == ("indeterminate", {"unreadable"})
+
+
+def test_many_findings_of_one_rule_hide_no_other() -> None:
+    """However often one rule is broken, each other broken rule is reported."""
+    run = credit(a_run())
+    for number in range(200):
+        run.call(f"tool_{number}", decision=None)
+
+    result = judged(run.finish("ok").build(), **ALLOWED, **FORBIDDEN)
+
+    found = {"unexpected_request", "forbidden_requested", "forbidden_executed"}
+    assert (rules_of(result), len(result.findings)) == (found, 22)
+
+
 def test_an_unknown_version_cannot_be_judged() -> None:
     """Arguments of a tool version that the pack does not describe are not judged as valid."""
     run = a_run()

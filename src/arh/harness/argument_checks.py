@@ -35,6 +35,7 @@ from arh.records.control.scenario import ArgumentPredicate, TargetJustification
 from arh.records.tools import ToolManifest
 
 MASKED: Final = "[masked]"
+REDACTED: Final = "[redacted:"
 _MESSAGE_CHARS_MAX: Final = 160
 _ABSENT: Final = object()
 
@@ -57,6 +58,8 @@ def schema_faults(
             problem = "ran with arguments that nobody can read"
         elif not _is_masked(call.arguments, manifest):
             problem = _schema_problem(manifest.parameters, call.arguments)
+            if problem and any(REDACTED in text for text in texts_of(call.arguments)):
+                rule, problem = "trajectory.unreadable", "had a secret among its arguments"
         if problem:
             yield _fault(rule, f"{safe(call.tool)} {problem}", "arguments that fit", problem, call)
 

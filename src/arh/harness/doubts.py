@@ -7,6 +7,7 @@ indeterminate; what was seen stays a failure.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
@@ -17,6 +18,7 @@ from arh.records.control.evidence import Evidence
 from arh.records.control.verdict import Finding
 
 SHOWN_MAX: Final = 3
+EACH_MAX: Final = 20
 
 
 def doubts(evidence: Evidence, rule: str) -> tuple[Finding, ...]:
@@ -37,3 +39,14 @@ def unsettled(
             yield replace(each, rule=rule, level=level, severity="indeterminate")
         else:
             yield each
+
+
+def capped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return at most so many findings of each rule: many of one rule never hide another one."""
+    kept: list[Finding] = []
+    counts: Counter[str] = Counter()
+    for each in findings:
+        counts[each.rule] += 1
+        if counts[each.rule] <= EACH_MAX:
+            kept.append(each)
+    return tuple(kept)

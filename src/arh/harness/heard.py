@@ -94,7 +94,7 @@ class Heard:
         """Take in the texts of a call's result, and keep the call for whoever asks for amounts."""
         self._calls.append(call)
         for text in texts_of(call.result) if call.executed else ():
-            self.masked = self.masked or text.startswith(MASKED)
+            self.masked = self.masked or any(mark in text for mark in MASKED)
             self._texts.append(plain(text))
             self._returned.append(text)
 

@@ -19,7 +19,7 @@ from typing import Final
 from arh.errors import quoted, safe
 from arh.harness.claims import TASK, Answer, Claim, answers_of, questions_of
 from arh.harness.deeds import Deed, Deeds
-from arh.harness.doubts import doubts, unsettled
+from arh.harness.doubts import capped, doubts, unsettled
 from arh.harness.heard import Heard
 from arh.harness.rules import conclude, finding
 from arh.harness.segments import Segment, segments_of
@@ -38,7 +38,6 @@ from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import EvaluationResult, Fact, Finding
 from arh.records.packs import WorkflowPack
 
-FINDINGS_MAX: Final = 100
 UNREADABLE: Final = "grounding.unreadable"
 UNFOUNDED: Final = "grounding.unfounded_claim"
 _BY_ABSENCE: Final = frozenset(
@@ -81,7 +80,7 @@ class GroundingEvaluator:
             version=self.version,
             status=conclude(findings, "pass"),
             summary=_summary(findings, tally),
-            findings=findings[:FINDINGS_MAX],
+            findings=capped(findings),
             facts=tuple(tally.facts()),
             checks=tally.checked + tally.mentions,
             unread=len(open_),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from arh.errors import safe
-from arh.harness.doubts import doubts, unsettled
+from arh.harness.doubts import capped, doubts, unsettled
 from arh.harness.effects import manifests
 from arh.harness.progress_replay import Due, Replayed, made, replay
 from arh.harness.rules import conclude, finding
@@ -59,7 +59,7 @@ class NonProgressEvaluator:
             version=self.version,
             status=conclude(findings, "pass"),
             summary=worst or f"{plural(len(works), 'task')} kept getting somewhere",
-            findings=findings,
+            findings=capped(findings),
             facts=tuple(_facts(works)),
             checks=len(works),
             unread=len(open_),

@@ -17,7 +17,7 @@ from arh.canonical import Json, Refused
 from arh.errors import quoted, safe
 from arh.harness.argument_checks import compiled
 from arh.harness.claims import Answer, answers_of
-from arh.harness.doubts import doubts, unsettled
+from arh.harness.doubts import capped, doubts, unsettled
 from arh.harness.heard import Heard
 from arh.harness.rules import conclude, finding
 from arh.harness.texts import denies, holds_token, plain, reach, sentences
@@ -64,7 +64,7 @@ class ResponseEvaluator:
             version=self.version,
             status=conclude(findings, "pass"),
             summary=worst or f"{plural(declared, 'check')} of the answer held",
-            findings=findings,
+            findings=capped(findings),
             facts=(Fact("response_checks", max(0, declared - failed), declared),),
             checks=declared,
             unread=len(open_),

@@ -16,7 +16,7 @@ from typing import Final
 
 from arh.errors import safe
 from arh.harness.argument_checks import predicate_faults, schema_faults, target_faults
-from arh.harness.doubts import doubts, unsettled
+from arh.harness.doubts import capped, doubts, unsettled
 from arh.harness.effects import frozen, manifests
 from arh.harness.precedence import (
     Fault,
@@ -34,7 +34,6 @@ from arh.records.control.verdict import EvaluationResult, Fact, Finding
 from arh.records.packs import WorkflowPack
 from arh.records.tools import ToolManifest
 
-FINDINGS_MAX: Final = 100
 UNREADABLE: Final = "trajectory.unreadable"
 OURS: Final = frozenset({"fixture_mismatch", "harness_error"})
 CRITICAL: Final = frozenset({"critical", "high"})
@@ -65,7 +64,7 @@ class TrajectoryEvaluator:
             version=self.version,
             status=status,
             summary=worst or f"{plural(len(evidence.calls), 'call')} on an acceptable path",
-            findings=findings[:FINDINGS_MAX],
+            findings=capped(findings),
             facts=tuple(_facts(case, {call for _, call in faults})),
             checks=_checks(case.path_rules, len(evidence.calls)),
             unread=sum(each.severity == "indeterminate" for each in findings),
