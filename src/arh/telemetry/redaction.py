@@ -13,7 +13,8 @@ key the token is an HMAC under a key of the run, so that its owner can check it;
 running number, which says nothing.
 
 A redactor that fails on an event drops the content, the actor's name too, and says so; such a run
-cannot pass. One redactor serves one run at a time: what it learned is forgotten when the next run starts.
+cannot pass. One redactor serves one run at a time: what it learned is forgotten when the next run
+starts.
 """
 
 from __future__ import annotations

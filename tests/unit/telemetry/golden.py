@@ -1,0 +1,132 @@
+"""The golden scenario on a bench whose redaction and telemetry a test chooses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from arh import bootstrap
+from arh.canonical import encode
+from arh.harness.composition import compose
+from arh.harness.judge import judge
+from arh.harness.plan import plan_runs
+from arh.harness.recorder import Redact, keep_all
+from arh.harness.runner import Bench, RunOutput, execute
+from arh.model.script_reader import read_script
+from arh.model.scripts import Scripts
+from arh.ports.sue import Agent, Telemetry
+from arh.records.control.scenario import Scenario
+from arh.records.control.verdict import ScenarioVerdict
+from arh.records.packs import WorkflowPack
+from arh.telemetry.redaction import Redactor
+from arh.telemetry.spans import SpanBuffer
+
+ROOT = Path(__file__).resolve().parents[3]
+GOLDEN = "scenarios/support/golden/billing-incident-001.jsonl"
+SCRIPT = "fixtures/support/model_scripts/golden_billing_incident.json"
+
+Patch = Callable[[dict[str, Any]], None]
+
+
+@dataclass
+class Run:
+    """One run, how it was judged, and the spans that were reported during it."""
+
+    output: RunOutput
+    verdict: ScenarioVerdict
+    buffer: SpanBuffer
+
+    @property
+    def text(self) -> str:
+        """Everything that was written, as one text."""
+        return b"\n".join(self.output.lines).decode()
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        """Return the written events of a kind."""
+        lines = [json.loads(line) for line in self.output.lines]
+        return [line for line in lines if line["kind"] == kind]
+
+
+@dataclass
+class Golden:
+    """What a test changes of the golden run."""
+
+    path: str = GOLDEN
+    pack: Callable[[WorkflowPack], WorkflowPack] = lambda pack: pack
+    scenario: Patch = lambda _value: None
+    script: Patch | None = None
+    agent: Agent | None = None
+    redact: Callable[[WorkflowPack], Redact] = field(default=Redactor)
+    telemetry: Callable[[SpanBuffer], Telemetry] = lambda buffer: buffer
+
+    def run(self) -> Run:
+        """Execute and judge it."""
+        suite = suite_of(self.path)
+        pack = self.pack(suite.pack)
+        configuration = bootstrap.configure(pack, self._scripts(suite.configuration.scripts))
+        located = suite.loaded.scenarios[0]
+        value = located.scenario.model_dump(mode="json", exclude_unset=True)
+        self.scenario(value)
+        located = replace(located, scenario=Scenario.model_validate_json(encode(value)))
+        plan = plan_runs((located,), seed=1)
+        buffer = SpanBuffer(plan.runs[0].run_id)
+        bench = Bench(
+            bootstrap.Composer(configuration, self._agent()),
+            pack,
+            plan.digest,
+            redact=self.redact(pack),
+            telemetry=lambda _run_id: self.telemetry(buffer),
+        )
+        output = execute(compose(plan.runs[0], pack, suite.catalogue), bench)
+        return Run(output, judge(located, output.evidence, suite.evaluators, pack), buffer)
+
+    def _agent(self) -> bootstrap.AgentFactory:
+        agent = self.agent
+        if agent is None:
+            return bootstrap.reference_agent
+        return lambda _actor, _telemetry: agent
+
+    def _scripts(self, scripts: Scripts) -> Scripts:
+        if self.script is None:
+            return scripts
+        value = json.loads((ROOT / SCRIPT).read_bytes())
+        self.script(value)
+        read = read_script(encode(value), file="given")
+        assert not isinstance(read, tuple), read
+        return Scripts({**scripts.by_id, value["config_id"]: read})
+
+
+@cache
+def suite_of(path: str) -> bootstrap.Suite:
+    """Return the suite of one scenario file of this repository."""
+    return bootstrap.prepare(
+        bootstrap.Sources(
+            scenarios=str(ROOT / path),
+            datasets=str(ROOT / "datasets"),
+            fixtures=str(ROOT / "fixtures"),
+        )
+    )
+
+
+def unredacted(_pack: WorkflowPack) -> Redact:
+    """Return a redaction that keeps everything."""
+    return keep_all
+
+
+def sensitive(tool: str, *fields: str) -> Callable[[WorkflowPack], WorkflowPack]:
+    """Return what declares fields of a tool sensitive."""
+
+    def change(pack: WorkflowPack) -> WorkflowPack:
+        tools = tuple(
+            replace(t, manifest=replace(t.manifest, sensitive_fields=fields))
+            if t.manifest.name == tool
+            else t
+            for t in pack.tools
+        )
+        return replace(pack, tools=tools)
+
+    return change
