@@ -164,13 +164,19 @@ class RunSession:
         try:
             outcome = call("gateway", lambda: self._ports.gateway.call(request, timeout_ms=limit))
         except RunStopped as stop:
-            raise self._control.stop(stop.termination, stop.detail, by="environment") from None
+            raise self._latched(stop) from None
         except ArhError as error:
             outcome = ForeignFailure("gateway", type(error).__name__)
         if not isinstance(outcome, ToolOutcome):
             name = outcome.type_name if isinstance(outcome, ForeignFailure) else "wrong_type"
             raise self._control.stop("harness_error", f"the gateway failed: {name}", by="gateway")
         return outcome
+
+    def _latched(self, stop: RunStopped) -> RunStopped:
+        """Make a stop from inside a port final; that an actor hung, the runner says for itself."""
+        if stop.termination == "hung":
+            return stop
+        return self._control.stop(stop.termination, stop.detail, by="environment")
 
     def _take(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Take over the conversation and return what of it is new: all, if its past was rewritten.
@@ -203,7 +209,7 @@ class RunSession:
         try:
             reply = call("model", lambda: self._ports.model.complete(request))
         except RunStopped as stop:
-            raise self._control.stop(stop.termination, stop.detail, by="environment") from None
+            raise self._latched(stop) from None
         except DependencyFailure as failure:
             return ModelReply(Unavailable(failure.reason, failure.retry_after_ms))
         except ArhError as error:
