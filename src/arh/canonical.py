@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Literal, NoReturn, TypeAlias, final
 
 import jiter
+from pydantic_core import to_json
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
@@ -145,15 +146,17 @@ def digest(value: object) -> str:
 def line(value: object) -> bytes:
     r"""Return compact JSON for one line of evidence: keys as inserted, no line feed in or after it.
 
-    For our own events, so the value is not walked: what only `check` would notice (a tuple, a
-    number that `parse` will not read back) is written as it is. Readers split at b"\n" only.
+    For our own events, so the value is not walked: what only `check` would notice (a tuple, a key
+    that is no text, a number that `parse` will not read back) is written as it is. Readers split at
+    b"\n" only.
 
     Raises:
         Refused: The value cannot be written as JSON at all.
     """
     try:
-        return _INSERTED(value).encode()
-    except (RecursionError, TypeError, ValueError):
+        # Three times as fast as the C encoder of `json`, which needs a tenth of a whole run.
+        return to_json(value)
+    except ValueError:
         check(value)
         raise  # the domain does not explain it
 
@@ -419,11 +422,11 @@ def _unpickled(data: bytes) -> Json:
     return Json.read(data, size_max=len(data))
 
 
-def _encoder(*, sort_keys: bool) -> Callable[[object], str]:
+def _encoder() -> Callable[[object], str]:
     """Return a compact encoder, made once: `json.dumps` takes a third of its time to make one."""
     make: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined]
     quote: Any = json.encoder.encode_basestring
-    chunks = make(None, _refuse_type, quote, None, ":", ",", sort_keys, False, False)  # noqa: FBT003
+    chunks = make(None, _refuse_type, quote, None, ":", ",", True, False, False)  # noqa: FBT003
     return lambda value: "".join(chunks(value, 0))
 
 
@@ -431,6 +434,5 @@ def _refuse_type(_: object) -> NoReturn:
     raise Refused("not a JSON type")
 
 
-_SORTED: Final = _encoder(sort_keys=True)
-_INSERTED: Final = _encoder(sort_keys=False)
+_SORTED: Final = _encoder()
 EMPTY: Final = Json.of({})

@@ -426,18 +426,22 @@ def test_a_line_keeps_the_order_and_holds_no_line_feed() -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ({"a": float("nan")}, "not finite"),
         ({"a": "\ud800"}, "lone surrogate"),
         ({"a": object()}, "not a JSON type"),
         ({"a": CYCLE}, "too deep"),
         ({"a": Colour, "b": Colour.RED}, "not a JSON type"),
         (Level, "not a JSON type"),
-        ({(): 1}, "key is not a string"),
     ],
 )
 def test_a_line_that_cannot_be_written_is_refused(value: object, reason: Reason) -> None:
     """The refusal is the one that `check` gives."""
     assert refusal(lambda: line(value)).reason == reason
+
+
+@pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": float("inf")}, {"a": 2**53}])
+def test_a_number_that_no_reader_takes_is_found_when_the_line_is_read(value: object) -> None:
+    """A line is not walked when it is written; its strict reader refuses it."""
+    assert refusal(lambda: parse(line(value))).reason in {"malformed", "number beyond 2^53 - 1"}
 
 
 def test_a_json_is_what_it_was_made_of() -> None:

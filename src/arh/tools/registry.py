@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from arh.canonical import Json, JsonValue, digest, encode
@@ -86,7 +87,7 @@ class Registry:
         """Return what a model sees of the tools on offer; a name without a tool is left out."""
         return tuple(self._tools[name].manifest.spec() for name in offered if name in self._tools)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The digest of all manifests, whatever their order."""
         return digest(sorted(manifest_digest(manifest) for manifest in self.manifests()))
