@@ -15,6 +15,7 @@ from arh.bootstrap import Suite, UnderTest, configure, default_evaluators, pipel
 from arh.harness.datasets import DatasetCatalogue
 from arh.harness.pipeline import run_one
 from arh.harness.plan import plan_runs
+from arh.harness.roots import Root
 from arh.harness.rules import RULES
 from arh.harness.scenario_loader import load_scenarios
 from arh.model.scripts import load_scripts
@@ -90,4 +91,9 @@ def prepared(scenarios: Path, datasets: Path) -> Suite:
         catalogue=catalogue,
         rules=RULES,
     )
-    return Suite(configuration, catalogue, loaded, {}, default_evaluators())
+    roots = {
+        "scenarios": Root(scenarios, "flag"),
+        "datasets": Root(datasets, "flag"),
+        "fixtures": Root(ROOT / "fixtures", "repository"),
+    }
+    return Suite(configuration, catalogue, loaded, roots, default_evaluators())
