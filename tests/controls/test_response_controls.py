@@ -127,3 +127,30 @@ def test_hostile_answers_are_judged(answer: str) -> None:
     result = judged(a_run().finish(answer), {**PHRASES, "must_reference": "A-1"})
 
     assert result.status == "fail"
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"), [(envelope("abc"), "pass"), (envelope("ab"), "fail"), ("abc", "fail")]
+)
+def test_an_output_contract_is_owed_without_a_declared_check(
+    answer: JsonValue, status: str
+) -> None:
+    """What the agent was told to answer in is checked, beside any schema of the expectations."""
+    runtime = {"available_tools": ["get_account"], "output_contract": SCHEMA}
+    scenario = a_scenario({"response": {"deterministic": {}}}, runtime=runtime)
+
+    result = ResponseEvaluator().evaluate(a_run().finish(answer).build(), scenario, PACK)
+
+    assert result.status == status
+
+
+def test_a_contract_does_not_replace_the_schema_of_the_expectations() -> None:
+    """Both are checked: an answer that keeps only one of them fails."""
+    runtime = {"available_tools": ["get_account"], "output_contract": SCHEMA}
+    rules = {"json_schema": {"properties": {"message": {"maxLength": 4}}}}
+    scenario = a_scenario({"response": {"deterministic": rules}}, runtime=runtime)
+    evidence = a_run().finish(envelope("abcde")).build()
+
+    result = ResponseEvaluator().evaluate(evidence, scenario, PACK)
+
+    assert rules_of(result) == {"schema_mismatch"}

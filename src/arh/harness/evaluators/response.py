@@ -46,7 +46,7 @@ class ResponseEvaluator:
         self, evidence: Evidence, scenario: Scenario, pack: WorkflowPack
     ) -> EvaluationResult:
         """Return pass only if there is an answer and it stands every declared check."""
-        rules = scenario.expectations.response.deterministic
+        rules = _rules(scenario)
         declared = _declared(rules)
         if not declared:
             return EvaluationResult(
@@ -69,6 +69,15 @@ class ResponseEvaluator:
             checks=declared,
             unread=len(open_),
         )
+
+
+def _rules(scenario: Scenario) -> ResponseRules:
+    """Return the declared checks; an answer owes its output contract without being told twice."""
+    rules, contract = scenario.expectations.response.deterministic, scenario.runtime.output_contract
+    if contract is None:
+        return rules
+    schemas = [contract, *([] if rules.json_schema is None else [rules.json_schema])]
+    return rules.model_copy(update={"json_schema": {"allOf": schemas}})
 
 
 def _declared(rules: ResponseRules) -> int:
