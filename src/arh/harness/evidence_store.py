@@ -4,8 +4,9 @@ evidence/part-0000.jsonl runs, contiguous and in plan order; a new part every 64
 evidence/states/<digest>.json evidence/scenarios.jsonl the scenarios as judged, by place
 evidence/manifest.json written last: a folder without it is unfinished
 
-A chain shows that lines were altered, inserted, dropped or reordered. It cannot show that somebody
-who can write the folder rewrote all of it: keep the manifest's digest elsewhere if that matters.
+A chain shows that lines were altered, inserted, dropped or reordered, and the manifest digests all
+files and itself. None of that can show that somebody who can write the folder rewrote all of it:
+keep the manifest's digest elsewhere if that matters.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -84,8 +87,9 @@ class EvidenceWriter:
             "states": self._states,
             "scenarios": self._scenarios,
         }
-        replace_file(self._folder / MANIFEST, encode(manifest) + b"\n")
-        return digest(manifest)
+        found = digest(manifest)
+        replace_file(self._folder / MANIFEST, encode({**manifest, "digest": found}) + b"\n")
+        return found
 
     def _part(self) -> _Part:
         if not self._parts or self._parts[-1].bytes >= self._part_bytes_max:
@@ -178,10 +182,13 @@ class EvidenceFolder:
 
     def runs(self) -> Iterator[StoredRun]:
         """Yield every run in order; lines that are missing are simply not there."""
-        lines = self._lines()
+        part = ""
+        lines: Iterator[bytes] = iter(())
         for entry in self.manifest["runs"]:
-            taken = tuple(next(lines, b"") for _ in range(int(entry["lines"])))
-            yield StoredRun(str(entry["run"]), entry, taken, self._initial(taken))
+            if entry["part"] != part:
+                part, lines = entry["part"], self._lines(entry["part"])
+            taken = tuple(islice(lines, entry["lines"]))
+            yield StoredRun(entry["run"], entry, taken, self._initial(taken))
 
     def scenarios(self) -> dict[str, Located]:
         """Return the scenario that each planned run was judged by.
@@ -196,9 +203,10 @@ class EvidenceFolder:
             _read_scenario(number, row) for number, row in enumerate(content.splitlines(), 1)
         )
 
-    def _lines(self) -> Iterator[bytes]:
-        for part in self.manifest["parts"]:
-            with (self.folder / _part_name(part["name"])).open("rb") as file:
+    def _lines(self, part: str) -> Iterator[bytes]:
+        path = self.folder / part
+        if path.is_file():
+            with path.open("rb") as file:
                 for written in file:
                     yield written.rstrip(b"\n")
 
@@ -230,9 +238,11 @@ def _read_scenario(number: int, written: bytes) -> tuple[str, Located]:
 
 
 def _seeded(lines: tuple[bytes, ...]) -> str:
+    """Return which state a run says it began with, nothing if it cannot be read."""
     for written in lines[:4]:
         if b'"kind":"state_seeded"' in written:
-            return str(_object(parse(written)).get("digest", ""))
+            with suppress(Refused, TypeError):
+                return str(_object(parse(written)).get("digest", ""))
     return ""
 
 
@@ -245,23 +255,44 @@ def _manifest(folder: Path) -> Data:
             file=str(path),
             hint="run the gate",
         )
+    content = path.read_bytes()
     try:
-        manifest = _object(parse(path.read_bytes(), size_max=LINE_BYTES_MAX))
-        version = str(manifest["schema_version"])
-        _ = manifest["runs"], manifest["parts"], manifest["states"], manifest["plan"]
-    except (Refused, KeyError, TypeError) as refusal:
+        manifest = _object(parse(content, size_max=LINE_BYTES_MAX))
+    except (Refused, TypeError) as refusal:
         raise AuthoringError.of(f"unreadable: {refusal}", file=str(path)) from None
+    version = str(manifest.get("schema_version"))
     if version.split(".", 1)[0] != SCHEMA_VERSION.split(".", 1)[0]:
-        raise AuthoringError.of(
-            f"evidence schema {version}", expected=SCHEMA_VERSION, file=str(path)
-        )
+        raise AuthoringError.of(version, expected=f"schema {SCHEMA_VERSION}", file=str(path))
+    claimed = manifest.pop("digest", "")
+    if digest(manifest) != claimed or encode({**manifest, "digest": claimed}) + b"\n" != content:
+        raise AuthoringError.of("altered since it was written", file=str(path))
+    return _shaped(manifest, path)
+
+
+def _shaped(manifest: Data, path: Path) -> Data:
+    """Return the manifest if every row that is read later has the shape that is written."""
+    kinds = {"run": str, "part": str, "line": int, "lines": int, "root": str}
+    runs, parts = manifest.get("runs"), manifest.get("parts")
+    well_formed = (
+        isinstance(runs, list)
+        and isinstance(parts, list)
+        and isinstance(manifest.get("states"), dict)
+        and isinstance(manifest.get("plan"), str)
+        and all(_is_row(row, kinds) and PART_NAME.fullmatch(row["part"]) for row in runs)
+        and all(_is_row(row, {"name": str, "sha256": str}) for row in parts)
+        and all(PART_NAME.fullmatch(row["name"]) for row in parts)
+    )
+    if not well_formed:
+        raise AuthoringError.of("not the shape of a manifest", file=str(path))
     return manifest
 
 
-def _part_name(name: str) -> str:
-    if not PART_NAME.fullmatch(name):
-        raise AuthoringError.of(name, expected="a part's name", file=MANIFEST, field="parts.name")
-    return name
+def _is_row(row: object, kinds: Mapping[str, type]) -> bool:
+    """Tell whether a row has these fields, a number being no less than 0."""
+    return isinstance(row, dict) and all(
+        type(row.get(name)) is kind and (kind is str or row[name] >= 0)
+        for name, kind in kinds.items()
+    )
 
 
 def _object(value: object) -> Data:
@@ -288,7 +319,7 @@ def verify(folder: Path) -> tuple[str, ...]:
 
 def _bad_parts(folder: Path, manifest: Data) -> Iterator[str]:
     for part in manifest["parts"]:
-        path = folder / _part_name(part["name"])
+        path = folder / part["name"]
         if not path.is_file():
             yield f"{path.name}: missing"
             continue
@@ -304,8 +335,8 @@ def _bad_parts(folder: Path, manifest: Data) -> Iterator[str]:
 def _bad_states(folder: Path, manifest: Data) -> Iterator[str]:
     for name, expected in sorted(manifest["states"].items()):
         path = folder / "states" / f"{name}.json"
-        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        if not HEX.fullmatch(name) or found != expected:
+        there = HEX.fullmatch(name) is not None and path.is_file()
+        if not there or hashlib.sha256(path.read_bytes()).hexdigest() != expected:
             yield f"states/{name[:64]}.json: missing or altered"
 
 
@@ -333,8 +364,8 @@ def _bad_run(run: StoredRun, manifest: Data) -> str:
         body, claimed = unchained(written)
         value = chained(value, body)
         if value != claimed:
-            where = f"{entry['part']}:{int(entry['line']) + number - 1}"
+            where = f"{entry['part']}:{entry['line'] + number - 1}"
             return f"{where}: run {run.run_id}: entry {number} does not follow from the one before"
-    if value != entry["root"]:
+    if value != entry["root"] or len(run.lines) != entry["lines"]:
         return f"{entry['part']}: run {run.run_id}: the last entry is not the one in the manifest"
     return ""
