@@ -37,7 +37,11 @@ CANDIDATE: Final = (
     "policy",
     "policy_digest",
 )
-_WORDS: Final = {"scenarios_digest": "scenario set", "datasets_digest": "data"}
+_WORDS: Final = {
+    "scenarios_digest": "scenario set",
+    "datasets_digest": "data",
+    "evaluators": "evaluator set",
+}
 
 Text = Annotated[str, Field(max_length=4_000)]
 Key = tuple[str, str]
