@@ -168,9 +168,9 @@ def _grpc(endpoint: str, timeout_s: float) -> SpanExporter:
 def _quiet() -> Iterator[None]:
     """Keep the exporter's own log of failures, which are counted, out of our output."""
     log = logging.getLogger("opentelemetry")
-    before = log.disabled, log.level
+    level = log.level
     log.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        log.setLevel(before[1])
+        log.setLevel(level)

@@ -21,6 +21,8 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from arh.canonical import line
+from arh.foreign import ForeignFailure, call
+from arh.ports.sue import Telemetry
 from arh.telemetry import semconv as names
 from arh.telemetry.secrets import suspicious
 
@@ -94,6 +96,51 @@ class SpanBuffer:
         self.spans.append(
             Reported(number, kind, parent, start_ms, end_ms, kept, str(fault), thread)
         )
+
+
+class Guarded:
+    """A telemetry port that never raises, over one that might: what it raises is counted."""
+
+    __slots__ = ("_port", "failures")
+
+    def __init__(self, port: Telemetry) -> None:
+        """Pass on to a port."""
+        self._port = port
+        self.failures = 0
+
+    def reserve(self) -> int:
+        """Return a fresh span number, 0 if there is none to be had."""
+        number = call("telemetry", self._port.reserve)
+        if not isinstance(number, int):
+            self.failures += 1
+            return 0
+        return number
+
+    def span(
+        self,
+        number: int,
+        name: str,
+        *,
+        parent: int,
+        start_ms: int,
+        end_ms: int,
+        attributes: Attributes,
+        error: str = "",
+    ) -> None:
+        """Report one finished span, if the port takes it."""
+        done = call(
+            "telemetry",
+            lambda: self._port.span(
+                number,
+                name,
+                parent=parent,
+                start_ms=start_ms,
+                end_ms=end_ms,
+                attributes=attributes,
+                error=error,
+            ),
+        )
+        self.failures += isinstance(done, ForeignFailure)
 
 
 _words: Final[dict[str, str]] = {}
