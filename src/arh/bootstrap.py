@@ -12,9 +12,10 @@ import hashlib
 import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Literal
 
 from arh import __version__
@@ -224,6 +225,21 @@ class Suite:
         """The workflow that the scenarios are for."""
         return self.configuration.pack
 
+    def reading(self, scenarios: Path) -> Suite:
+        """Return the suite with the scenarios of a folder, a file, or one line (`FILE:LINE`).
+
+        Raises:
+            AuthoringError: Anything is wrong with any of them; everything is listed.
+        """
+        loaded = load_scenarios(
+            scenarios,
+            pack=self.pack,
+            scripts=self.configuration.scripts.by_id,
+            catalogue=self.catalogue,
+            rules=RULES,
+        )
+        return replace(self, loaded=loaded)
+
 
 def prepare(sources: Sources) -> Suite:
     """Read and check everything that a run needs; nothing has run when this raises.
@@ -233,17 +249,19 @@ def prepare(sources: Sources) -> Suite:
     """
     flags = {name: getattr(sources, name) for name in ("scenarios", "datasets", "fixtures")}
     roots = {name: find_root(name, flag) for name, flag in flags.items()}
-    pack = load_pack(sources.workflow)
+    return ground(roots, sources.workflow).reading(roots["scenarios"].path)
+
+
+def ground(roots: Mapping[str, Root], workflow: str) -> Suite:
+    """Return a suite that has everything but its scenarios.
+
+    Raises:
+        AuthoringError: There is no such workflow, or a model script is wrong.
+    """
+    pack = load_pack(workflow)
     configuration = configure(pack, load_scripts(roots["fixtures"].path))
     catalogue = DatasetCatalogue(roots["datasets"].path, pack)
-    loaded = load_scenarios(
-        roots["scenarios"].path,
-        pack=pack,
-        scripts=configuration.scripts.by_id,
-        catalogue=catalogue,
-        rules=RULES,
-    )
-    return Suite(configuration, catalogue, loaded, roots, default_evaluators())
+    return Suite(configuration, catalogue, LoadedSuite((), ""), roots, default_evaluators())
 
 
 @dataclass(frozen=True, slots=True)
