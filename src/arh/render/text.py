@@ -12,12 +12,12 @@ from typing import Final
 
 CHARS_MAX: Final = 2_000
 _LINE_ENDS: Final = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029\t ]+")
-_CI_COMMAND: Final = re.compile(r"::|##(?=[a-z]*\[)", re.IGNORECASE)
+_CI_COMMAND: Final = re.compile(r":(?=:)|#(?=#[a-z]*\[)", re.IGNORECASE)
 _MARKDOWN: Final = re.compile(
     r"[\\`*{}\[\]<>|~&!$@#^]"  # wherever they stand
     r"|(?<![^\W_])_|_(?![^\W_])"  # not inside a word, as in a metric's name
     r"|:(?=//)|(?<=www)\.|(?<=mailto|..xmpp):"  # links that need no brackets
-    r"|^[-+=](?=\s|$)|(?<=^\d)[.)](?=\s|$)|(?<=^\d\d)[.)](?=\s|$)",  # at the start: lists, headings
+    r"|^[-+=]|^\d{1,9}[.)](?=\s|$)",  # at the start: lists, headings
     re.IGNORECASE,
 )
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -30,7 +30,7 @@ def console(text: str, *, chars_max: int = CHARS_MAX) -> str:
     and a colon or hash that would start a workflow command of a CI system is taken apart.
     """
     shown = _printable(_one_line(text, chars_max))
-    return _CI_COMMAND.sub(lambda found: found[0][0] + "\N{MIDDLE DOT}" + found[0][1:], shown)
+    return _CI_COMMAND.sub(lambda found: f"{found[0]}\N{MIDDLE DOT}", shown)
 
 
 def markdown(text: str, *, chars_max: int = CHARS_MAX) -> str:
@@ -40,7 +40,7 @@ def markdown(text: str, *, chars_max: int = CHARS_MAX) -> str:
     cell, link, image, code span or tag can begin, and no autolink either.
     """
     shown = _printable(_one_line(text, chars_max))
-    return _MARKDOWN.sub(lambda found: _entity(found[0]), shown)
+    return _MARKDOWN.sub(lambda found: found[0][:-1] + _entity(found[0][-1]), shown)
 
 
 def code(text: str, *, chars_max: int = CHARS_MAX) -> str:

@@ -286,9 +286,9 @@ class Suite:
         """One metric."""
         return next(m for m in self.metrics() if (m.name, m.slice) == (name, slice_name))
 
-    def decide(self, *gates: str) -> GateDecision:
+    def decide(self, *gates: str, **top: Any) -> GateDecision:  # noqa: ANN401
         """The decision by a profile of these gates, each in YAML's flow style without braces."""
-        verdicts, profile = list(self.verdicts.values()), loaded(*gates).profile
+        verdicts, profile = list(self.verdicts.values()), loaded(*gates, **top).profile
         return decide(profile, self.metrics(), verdicts, self.plan, self.baseline, about=self.about)
 
     def gate(self, *gates: str) -> GateResult:
