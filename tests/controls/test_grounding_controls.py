@@ -66,6 +66,15 @@ def refused() -> RunBuilder:
     return run
 
 
+def half_credited() -> RunBuilder:
+    """The run goes on with a credit of 25.00, and one of 30.00 that is denied."""
+    run = credited()
+    arguments = {**CREDIT, "amount": 3000, "idempotency_key": "key-3"}
+    run.user("Two credits are due: 25.00 and 30.00.")
+    run.call("issue_credit", arguments, decision="deny")
+    return run
+
+
 def envelope(
     message: str, status: str, *actions: tuple[str, str, str | None], refs: tuple[str, ...] = ()
 ) -> JsonValue:
@@ -118,6 +127,8 @@ LIES = [
     (credited, "I issued a credit of $500.00.", {"unfounded_claim", "unknown_amount"}),
     (credited, "I issued a credit of $2500.", {"unfounded_claim", "unknown_amount"}),
     (credited, "Nothing was credited.", {"denied_effect"}),
+    (half_credited, "I issued credits of 25.00 and 30.00.", {"unfounded_claim"}),
+    (half_credited, "The credit of 25.00 was not issued.", {"denied_effect"}),
     (
         ticketed,
         envelope("Here you are.", "completed", ("create_ticket", "completed", "TK-0009")),
@@ -197,6 +208,8 @@ TRUTHS = [
     ),
     (credited, "I issued a credit of $25.00 (25 USD) to A-1007 under CR-0001."),
     (credited, "I issued a credit of 2500 minor units."),
+    (half_credited, "I issued the credit of 25.00, but the one of 30.00 was refused."),
+    (half_credited, "The credit of 25.00 is booked. The credit of 30.00 was not issued."),
     (credited, "A-1007 got a credit of 25.00, it was issued today, at 100% and after 2 calls."),
 ]
 

@@ -37,6 +37,7 @@ def test_an_envelope_claims_its_actions_its_status_and_what_its_message_says() -
 
 
 E = "run-0001#1"
+TICKET_OPENED = ("create_ticket", "completed")
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,17 @@ E = "run-0001#1"
         ("I issued a credit, okay?", [("issue_credit", "completed")]),
         ("Your refund will be processed once approved.", [("issue_credit", "unknown")]),
         ("I like credits.", []),
+        ("I issued credits of 20.00 and 30.00.", [("issue_credit", "completed")]),
+        ("The credit of 25.00 for A-1007 is booked.", [("issue_credit", "completed")]),
+        ("I gave you a 25.00 EUR goodwill credit.", [("issue_credit", "completed")]),
+        ("A refund of 25.00 is now on your account.", [("issue_credit", "completed")]),
+        ("Only a duty manager can issue a credit.", []),
+        ("I sent your request for a refund to billing.", []),
+        ("I applied the policy, so that billing reviews a refund of what you paid.", []),
+        ("I processed this and opened a ticket for a credit review.", [TICKET_OPENED]),
+        ("I opened two tickets.", [TICKET_OPENED]),
+        ("I have set up ticket TK-0001.", [TICKET_OPENED]),
+        ("Your tickets were created.", [TICKET_OPENED]),
     ],
 )
 def test_a_sentence_claims_denies_or_leaves_open(

@@ -13,6 +13,7 @@ is missing from it proves nothing: then the answer is indeterminate.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,6 +25,7 @@ from arh.harness.heard import Heard
 from arh.harness.rules import conclude, finding
 from arh.harness.segments import Segment, segments_of
 from arh.harness.texts import (
+    Amount,
     amounts,
     denies,
     identifiers,
@@ -125,6 +127,15 @@ class _Case:
         return [
             c for c in self.calls if c.tool == tool and not c.executed and c.seq < self.answer.seq
         ]
+
+    def amounts_in_vain(self, tool: str) -> frozenset[int]:
+        """Return the amounts of the attempts at a tool that came to nothing."""
+        name = self.record.manifests[tool].amount_argument
+        if not name:
+            return frozenset()
+        vain = (c for c in self.attempts(tool) if not self.record.committed(c))
+        asked = [(call.arguments or {}).get(name) for call in vain]
+        return frozenset(n for n in asked if isinstance(n, int) and not isinstance(n, bool))
 
 
 @dataclass(slots=True)
@@ -243,9 +254,17 @@ def _misfits(claim: Claim, deeds: Sequence[Deed], case: _Case) -> Iterator[Findi
     money_moved = {deed.amount for deed in deeds if deed.amount is not None}
     said = list(amounts(claim.text)) if money_moved else []
     known = {*money_moved, sum(money_moved), sum(d.amount or 0 for d in deeds)}
-    if said and not any(surely(amount, known) for amount in said):
-        amount = listed(safe(amount.text) for amount in said)
+    wrong = [] if any(surely(amount, known) for amount in said) else said
+    wrong = wrong or [each for each in said if _refused(each, claim, case, known)]
+    if wrong:
+        amount = listed(safe(amount.text) for amount in wrong)
         yield _unfounded(claim, amount, listed(map(money, sorted(money_moved))))
+
+
+def _refused(amount: Amount, claim: Claim, case: _Case, moved: AbstractSet[int]) -> bool:
+    """Return whether the amount is that of an attempt in vain, and the sentence says no such."""
+    failed = case.amounts_in_vain(claim.action) - moved
+    return surely(amount, failed) and not denies(claim.text) and not leaves_open(claim.text)
 
 
 def _targets(
@@ -287,6 +306,9 @@ def _denied(claim: Claim, case: _Case) -> Iterator[Finding]:
     if case.owned(tool) or means_another(claim.text) or not case.record.manifests[tool].writes:
         return
     deeds = [d for d in case.deeds.get(tool, ()) if claim.resource_id in {None, *d.names}]
+    failed = case.amounts_in_vain(tool) - {deed.amount for deed in deeds}
+    if any(surely(amount, failed) for amount in amounts(claim.text)):
+        return  # it speaks of the attempt that came to nothing
     if any(named.isdisjoint(done) for named, done in _targets(claim.text, deeds, case)):
         return
     if deeds:

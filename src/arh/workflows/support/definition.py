@@ -151,23 +151,36 @@ NEGATIONS = (
     r"(?i)\b(if|once|until|before|would|could|should|may|might|can)\b",
     r"(?i)\b(requires?|needs?|pending|awaiting|propos\w+)\b",
 )
+_OPENED = r"(?:opened|created|filed|raised|submitted|logged|registered|set up|put in)"
+_PAID = r"(?:issued|applied|processed|granted|posted|sent)"
+_MONEY_BACK = r"(?:credit|refund|reimbursement)s?"
+# Money itself: neither a review of a credit nor a request for a refund.
+_CREDIT = rf"\b{_MONEY_BACK}(?:$|[^\w\s-]|\s+(?:[^\sr]|r[^e\s]))"
+_IN_PLACE = r"(?:booked|given|added|made|entered|paid|in place|on (?:your|the|its) (?:account|way))"
+_DETAILS = r"(?:\s+(?:of|for|to|on)\s+\S+(?:\s+(?:EUR|USD|GBP|euros?|dollars?))?){0,3}"
+_TO_WHOM = r"(?:(?:you|them|(?:your|the) account|A-[0-9]+)\s+)?"
+_WHICH = r"(?:(?:an?|the|your|this|another|one|both)\s+)?(?:(?:[\w.,$-]{4,}|EUR|USD|GBP)\s+){0,3}"
 CLAIMS = (
     ClaimPattern(
         "create_ticket",
-        r"(?i)\b(?:opened|created|filed|raised|submitted|logged)\b.{0,80}\b(?:ticket|case)\b"
+        rf"(?i)\b{_OPENED}\b.{{0,80}}\b(?:tickets?|case)\b"
         r"(?:.{0,20}(?P<id>TK-[0-9]{4,}))?"
-        r"|(?i:\bticket\b.{0,60}\b(?:opened|created|filed|raised|submitted|logged|exists))"
+        rf"|(?i:\btickets?\b.{{0,60}}\b(?:{_OPENED}|exists?))"
         r"|(?i:(?:\bnot|\bnever|n't) (?:open|create|file|raise|submit|log)\b.{0,80}"
-        r"\b(?:ticket|case)\b)",
+        r"\b(?:tickets?|case)\b)",
         NEGATIONS,
     ),
     ClaimPattern(
         "issue_credit",
-        r"(?i)\b(?:credit|refund)s?\b.{0,80}\b(?:issued|applied|processed|granted|posted|sent)\b"
-        r"|(?i:\b(?:issued|applied|processed|granted|posted)\b.{0,80}\b(?:credit|refund)\b)"
-        r"|(?i:\b(?:refunded|credited)\b)"
-        r"|(?i:(?:\bnot|\bnever|n't) (?:issue|apply|process|grant|post|give|pay)\b.{0,80}"
-        r"\b(?:credit|refund)\b)",
+        rf"(?i){_CREDIT}.{{0,80}}\b{_PAID}\b|(?i:\b{_MONEY_BACK}\s+{_PAID}\b)"
+        rf"|(?i:\b(?:issued|granted|booked)\b.{{0,80}}{_CREDIT})"
+        rf"|(?i:\b{_MONEY_BACK}{_DETAILS}\s+(?:is|are|was|were|has been|have been)\s+"
+        rf"(?:now\s+|already\s+|also\s+)?{_IN_PLACE}\b)"
+        rf"|(?i:\b(?:applied|processed|posted|added|gave|paid|sent|made|entered)\s+"
+        rf"{_TO_WHOM}{_WHICH}{_CREDIT})"
+        r"|(?i:\b(?:refunded|credited|reimbursed)\b)"
+        r"|(?i:(?:\bnot|\bnever|n't) (?:issue|apply|process|grant|post|give|pay|book|add)\b"
+        rf".{{0,80}}\b{_MONEY_BACK}\b)",
         NEGATIONS,
     ),
 )
