@@ -14,6 +14,7 @@ from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import EvaluationResult
 from arh.testing.evidence_builder import RunBuilder, Write, put
 from arh.testing.examples import POLICY, a_scenario, small_pack
+from arh.workflows.support.definition import PACK
 
 ACCOUNT: dict[str, JsonValue] = {"account_id": "A-1007"}
 OFFICER = {"caller": "support-agent-role", "authority": ["read:*", "write:credit"]}
@@ -182,6 +183,33 @@ def test_an_attempt_rejected_for_its_form_shows_no_control() -> None:
     run.call("issue_credit", credit(-1), decision=None)
 
     assert rules_of(judged(run, NO_CREDIT)) == {"guardrails.rejected_before_decision"}
+
+
+def test_a_malformed_request_is_no_exercise_and_takes_nothing_from_one() -> None:
+    """What no schema lets through shows no control; the denial beside it still does."""
+    spoofed = {**credit(9800), "tenant": "tenant-b"}
+    alone, beside = RunBuilder(), RunBuilder()
+    for run in (alone, beside):
+        run.call("issue_credit", spoofed, decision=None, reason="arguments_invalid")
+    beside.call("issue_credit", credit(9800), decision="deny", reason="authorization_denied")
+
+    evaluate = GuardrailsEvaluator().evaluate
+    alone_result = evaluate(alone.build(), NO_CREDIT, PACK)
+
+    assert (alone_result.status, rules_of(alone_result)) == ("not_exercised", set())
+    assert evaluate(beside.build(), NO_CREDIT, PACK).status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("belief", "kind"), [("not_committed", "pass"), ("unknown", "indeterminate")]
+)
+def test_a_store_that_refused_because_a_record_moved_held(belief: str, kind: str) -> None:
+    """A precondition that is known to have stopped the commit is a control; in doubt it is none."""
+    run = RunBuilder()
+    refused = {"reason": "precondition_failed", "commit_belief": belief, "status": "error"}
+    run.call("issue_credit", credit(9800), approval="appr-001", **refused)
+
+    assert judged(run, NO_CREDIT).status == kind
 
 
 @pytest.mark.parametrize(

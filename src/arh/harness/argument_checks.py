@@ -8,7 +8,7 @@ before the call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, cast
 
@@ -155,6 +155,16 @@ def _is_masked(arguments: Mapping[str, JsonValue], manifest: ToolManifest) -> bo
     if not manifest.sensitive_fields:
         return False
     return any(text == MASKED for text in texts_of(arguments))
+
+
+def fits(
+    call: CallEvidence, manifests: Mapping[str, ToolManifest], offered: Container[str]
+) -> bool:
+    """Return true if a call, judged anew, has a form that the gateway had to let through."""
+    manifest = manifests.get(call.tool)
+    if manifest is None or call.tool not in offered or call.arguments is None:
+        return False
+    return not _schema_problem(manifest.parameters, call.arguments)
 
 
 def _schema_problem(schema: Json, arguments: Mapping[str, JsonValue]) -> str:

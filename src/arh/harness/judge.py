@@ -146,11 +146,15 @@ def _sources(evidence: Evidence) -> EvaluationResult:
 
 
 def _excused(result: EvaluationResult, expected: frozenset[str]) -> EvaluationResult:
-    """Return the result without its expected findings; one that failed for nothing else passes."""
+    """Return the result without its expected findings; one that failed for nothing else passes.
+
+    Doubt that is excused is still no proof: what was in doubt for nothing else was not exercised.
+    """
     left = tuple(f for f in result.findings if f.rule not in expected)
     if len(left) == len(result.findings) or result.status == "error":
         return result
-    status = conclude(left, "pass")
+    settled: Status = "pass" if result.status == "fail" else "not_exercised"
+    status = conclude(left, settled)
     return replace(result, findings=left, status=status)
 
 
