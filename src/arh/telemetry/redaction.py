@@ -23,7 +23,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from arh.canonical import JsonValue, Refused, line, parse
+import jiter
+
+from arh.canonical import JsonValue, line
 from arh.foreign import ForeignFailure, call
 from arh.records.packs import WorkflowPack
 from arh.telemetry.correlation import MASKED, RunMemory, correlate, run_key
@@ -125,20 +127,16 @@ class Redactor:
 
     def _arguments_text(self, text: str, tool: _Tool | None) -> str:
         tool = _UNKNOWN if tool is None else tool
-        try:
-            value = parse(text)
-        except Refused:
+        value = _decoded(text)
+        if value is None:
             return UNREADABLE if tool.sensitive else text
         kept = self._kept(value, tool.arguments, tool.sensitive)
         return text if kept is value or kept == value else line(kept).decode()
 
     def _reply(self, text: str, tool: _Tool | None) -> str:
         """Return the text of a reply with what may be kept of it, if it is JSON."""
-        if not text.startswith("{"):
-            return text
-        try:
-            value = parse(text)
-        except Refused:
+        value = _decoded(text)
+        if value is None:
             return text
         result = ANYTHING if tool is None else tool.result
         reply = Fields({"ok": result, "result": result}, open=True)
@@ -275,6 +273,19 @@ def _all_fields(pack: WorkflowPack) -> frozenset[str] | None:
         for spec in pack.collections
     )
     return _NONE.union(*own)
+
+
+def _decoded(text: str) -> dict[str, JsonValue] | None:
+    """Return the object that a text is the JSON of, or `None`; no key may be there twice."""
+    if not text.lstrip(" \t\r\n").startswith("{"):
+        return None
+    try:
+        found: dict[str, JsonValue] = jiter.from_json(
+            text.encode(), catch_duplicate_keys=True, allow_inf_nan=False
+        )
+    except ValueError:
+        return None
+    return found
 
 
 def _replaced(value: Any, tokens: Mapping[str, str]) -> Any:  # noqa: ANN401 - event data

@@ -89,7 +89,7 @@ SHAPES: Final = (
     Shape(
         "authorization",
         rf"(?i)({_START}authorization{_QUOTES}\s*{_SIGN}{_SPACE}*{_QUOTES}"
-        rf"(?:[a-z-]+{_SPACE}+)?)[^\s\"'\\,;&]*[0-9+/=_][^\s\"'\\,;&]{{7,}}",
+        rf"(?:[a-z-]+{_SPACE}+)?)[^\s\"'\\,;&\[\]]*[0-9+/=_][^\s\"'\\,;&\[\]]{{7,}}",
     ),
     Shape(
         "cookie",
