@@ -9,7 +9,7 @@ is undecided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,11 +46,13 @@ class Selection:
     """What one assertion looks at; `None` stands for what could not be read.
 
     `rows` are those that `where` selects. `initial` and `others` are whole collections, read only
-    for the kinds that compare with them. `effects` are those on the assertion's collection.
+    for the kinds that compare with them. `effects` are those on the assertion's collection, and
+    `written` the rows that they wrote and `where` selects, so that no history is searched twice.
     """
 
     rows: Rows | None
     effects: list[Effect] | None
+    written: list[StateRow]
     initial: Rows | None = None
     others: Rows | None = None
     identities: Identities = frozenset()
@@ -59,7 +61,6 @@ class Selection:
 
 Answer = tuple[bool | None, str]
 Kind = Callable[[Assertion, Sequence[StateRow], Selection], Answer]
-HistoryKind = Callable[[Assertion, Sequence[Effect], Selection], Answer]
 
 
 def judge(assertion: Assertion, selection: Selection) -> Holds:
@@ -101,7 +102,7 @@ def _answer(assertion: Assertion, selection: Selection) -> Answer:
     if history is not None:
         if selection.effects is None:
             return None, "the commit entries could not be read"
-        return history(assertion, selection.effects, selection)
+        return history(assertion, selection.written, selection)
     if selection.rows is None:
         return None, f"{safe(assertion.collection)} could not be read"
     return _STATE[assertion.kind](assertion, tuple(selection.rows.values()), selection)
@@ -115,8 +116,13 @@ def _proof(assertion: Assertion, selection: Selection) -> tuple[str, ...]:
 
 
 def _wrote(assertion: Assertion, effect: Effect) -> bool:
+    return written(assertion, effect) is not None
+
+
+def written(assertion: Assertion, effect: Effect) -> StateRow | None:
+    """Return the row that an effect wrote into the collection, if `where` selects it."""
     row = row_of(effect, assertion.collection)
-    return row is not None and matches(assertion.where, row)
+    return row if row is not None and matches(assertion.where, row) else None
 
 
 # --- kinds that look at the rows -----------------------------------------------------------------
@@ -222,21 +228,12 @@ def _tenant_isolated(a: Assertion, rows: Sequence[StateRow], s: Selection) -> An
 # --- kinds that look at what was ever committed --------------------------------------------------
 
 
-def _ever_committed(a: Assertion, effects: Sequence[Effect], _s: Selection) -> Answer:
-    rows = [row for row in _written(a, effects) if matches(a.where, row)]
-    return bool(rows), f"{plural(len(rows), 'commit')} of such a row"
+def _ever_committed(_a: Assertion, written: Sequence[StateRow], _s: Selection) -> Answer:
+    return bool(written), f"{plural(len(written), 'commit')} of such a row"
 
 
-def _never_committed(a: Assertion, effects: Sequence[Effect], s: Selection) -> Answer:
-    rows = [row for row in _written(a, effects) if matches(a.where, row)]
-    return not rows, f"committed: {_described(rows, s)}" if rows else "no such commit"
-
-
-def _written(a: Assertion, effects: Iterable[Effect]) -> Iterator[StateRow]:
-    for effect in effects:
-        row = row_of(effect, a.collection)
-        if row is not None:
-            yield row
+def _never_committed(_a: Assertion, written: Sequence[StateRow], s: Selection) -> Answer:
+    return not written, f"committed: {_described(written, s)}" if written else "no such commit"
 
 
 # --- comparing -----------------------------------------------------------------------------------
@@ -374,7 +371,7 @@ _STATE: Final[Mapping[str, Kind]] = {
     "revision": _revision,
     "tenant_isolated": _tenant_isolated,
 }
-_HISTORY: Final[Mapping[str, HistoryKind]] = {
+_HISTORY: Final[Mapping[str, Kind]] = {
     "ever_committed": _ever_committed,
     "never_committed": _never_committed,
 }

@@ -19,8 +19,9 @@ from arh.harness.assertion_kinds import (
     Selection,
     judge,
     matches,
+    written,
 )
-from arh.harness.effects import SIDE_EFFECTS, Effect, Rows, effects, row_of
+from arh.harness.effects import SIDE_EFFECTS, Effect, Rows, effects
 from arh.ports.sue import StateReader
 from arh.records.control.evidence import CommitEvidence, StateRow, StateView
 from arh.records.control.scenario import Assertion
@@ -178,11 +179,11 @@ class _Watch:
         other = assertion.other_collection
         self.name, self.assertion = name, assertion
         self.collections = (assertion.collection, other) if other else (assertion.collection,)
-        self.selection = Selection(None, [], identities=identities, amounts=amounts)
+        self.selection = Selection(None, [], [], identities=identities, amounts=amounts)
 
     def begin(self, source: Source) -> None:
         """Remember the rows at the beginning, if the kind compares with them."""
-        self.selection.effects = []
+        self.selection.effects, self.selection.written = [], []
         if self.assertion.kind in WITH_INITIAL:
             self.selection.initial = _rows(source(self.assertion.collection))
 
@@ -190,7 +191,7 @@ class _Watch:
         """Read the selected rows, and those of the other collection."""
         a, s = self.assertion, self.selection
         if a.collection == SIDE_EFFECTS:
-            s.rows = self._side_effects()
+            s.rows = None if s.effects is None else _rows(s.written)
         else:
             rows = source(a.collection)
             s.rows = None if rows is None else _rows(r for r in rows if matches(a.where, r))
@@ -200,7 +201,10 @@ class _Watch:
     def end(self, source: Source, found: tuple[Effect, ...] | None) -> None:
         """Read the last state, and all effects on the assertion's collection."""
         name = self.assertion.collection
-        self.selection.effects = None if found is None else [e for e in found if _on(e, name)]
+        self.selection.effects = None if found is None else []
+        for effect in found or ():
+            if _on(effect, name):
+                self._remember(effect)
         self.select(source)
 
     def reads(self, effect: Effect) -> bool:
@@ -211,10 +215,7 @@ class _Watch:
         """Take in one effect."""
         a, s = self.assertion, self.selection
         if _on(effect, a.collection):
-            if s.effects is not None:
-                s.effects.append(effect)
-            row = row_of(effect, a.collection)
-            _put(s.rows, effect, row if row is not None and matches(a.where, row) else None)
+            _put(s.rows, effect, self._remember(effect))
         if effect.collection == a.other_collection:
             _put(s.others, effect, effect.row)
 
@@ -222,11 +223,14 @@ class _Watch:
         """Return the answer to what is selected now."""
         return InvariantResult(self.name, judge(self.assertion, self.selection))
 
-    def _side_effects(self) -> Rows | None:
-        if self.selection.effects is None:
-            return None
-        rows = (row_of(effect, SIDE_EFFECTS) for effect in self.selection.effects)
-        return _rows(r for r in rows if r is not None and matches(self.assertion.where, r))
+    def _remember(self, effect: Effect) -> StateRow | None:
+        """Add an effect on the collection to its history, and return the row that it selects."""
+        if self.selection.effects is not None:
+            self.selection.effects.append(effect)
+        row = written(self.assertion, effect)
+        if row is not None:
+            self.selection.written.append(row)
+        return row
 
 
 def _on(effect: Effect, collection: str) -> bool:

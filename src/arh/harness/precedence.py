@@ -59,9 +59,25 @@ def evidence_faults(
 ) -> Iterator[Fault]:
     """Yield each action of a task that was taken without its evidence, or on stale evidence."""
     for need in needs:
-        for number, action in enumerate(segment.calls):
-            if action.tool == need.must_precede_tool and path.acted(action):
-                yield from _unjustified(need, action, segment.calls[:number], path)
+        sources: list[CallEvidence] = []
+        for number, call in enumerate(segment.calls):
+            acts = call.tool == need.must_precede_tool and path.acted(call)
+            if acts and not _is_justified(need, call, sources, path):
+                yield from _unjustified(need, call, segment.calls[:number], path)
+            if call.tool == need.source_tool and call.executed:
+                sources.append(call)
+
+
+def _is_justified(
+    need: EvidenceRequirement, action: CallEvidence, sources: Sequence[CallEvidence], path: Path
+) -> bool:
+    """Return whether a source fits, and is current if it must be; the latest is the likeliest."""
+    at = path.acted_at(action)
+    return any(
+        not _misfit(need, source, action)
+        and (not need.fresh or path.revisions.moved(source, action, at) == "")
+        for source in reversed(sources)
+    )
 
 
 def _unjustified(

@@ -9,6 +9,7 @@ belongs to the path; that the harness had to end it is always a failure.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -253,19 +254,20 @@ def _inefficiency(case: _Case) -> Iterator[Finding]:
             found=str(len(executed)),
             events=(call.event_id for call in executed[limit:]),
         )
-    for segment in case.segments:
-        yield from _repeated_reads(case, segment)
-
-
-def _repeated_reads(case: _Case, segment: Segment) -> Iterator[Finding]:
-    """Yield reads that were asked again and answered the same, while nothing had changed."""
     commits = sorted(commit.seq for commit in case.evidence.commits)
+    for segment in case.segments:
+        yield from _repeated_reads(case, segment, commits)
+
+
+def _repeated_reads(case: _Case, segment: Segment, commits: Sequence[int]) -> Iterator[Finding]:
+    """Yield reads that were asked again and answered the same, while nothing had changed."""
     seen: dict[object, CallEvidence] = {}
-    at = 0
+    before = 0
     for call in segment.calls:
-        while at < len(commits) and commits[at] < call.seq:
+        committed = bisect_left(commits, call.seq)
+        if committed > before:
             seen.clear()
-            at += 1
+            before = committed
         manifest = case.tools.get(call.tool)
         if manifest is None or manifest.writes or not call.executed:
             continue
