@@ -34,6 +34,7 @@ def reconcile(
     return (
         *_counts(calls, commits, end),
         *_commit_chain(commits, end, initial),
+        *_record_chains(commits),
         *_unattempted(calls, commits),
         *_beliefs(calls, commits),
     )
@@ -61,10 +62,26 @@ def _commit_chain(
             yield _conflict(
                 commit, "the state changed outside of every transaction before this one"
             )
+        if commit.changes and commit.state_after == commit.state_before:
+            yield _conflict(
+                commit, f"commit {number} changes records and leaves the state as it was"
+            )
         digest = commit.state_after
     if digest is not None and end.get("state") not in {None, digest}:
         message = "the state changed outside of every transaction before the run ended"
         yield Discrepancy("conflict", "", message, ())
+
+
+def _record_chains(commits: Sequence[CommitEvidence]) -> Iterator[Discrepancy]:
+    """Yield each commit that changes a record which an earlier one left otherwise."""
+    left: dict[tuple[object, ...], object] = {}
+    for commit in commits:
+        for change in commit.changes:
+            place = (change.get("tenant"), change.get("collection"), change.get("key"))
+            before, after = change.get("digest_before"), change.get("digest_after")
+            if left.get(place, before) != before:
+                yield _conflict(commit, "a record was not as the commit before this one left it")
+            left[place] = after
 
 
 def _unattempted(

@@ -40,14 +40,22 @@ def final_state(initial: StateView | None, commits: Sequence[CommitEvidence]) ->
 
 
 def replayed(initial: StateView, commits: Iterable[CommitEvidence]) -> StateView:
-    """Return the state after these commits, rebuilding only the collections that they touch."""
+    """Return the state after these commits, rebuilding only the collections that they touch.
+
+    A collection that could not be read at first stays unread: what commits put there is not all
+    that it holds.
+    """
     touched: dict[str, Rows] = {}
     digest, sequence = initial.digest, initial.sequence
     for commit in commits:
         for change in commit.changes:
             _apply(touched, initial, change)
         digest, sequence = commit.state_after, commit.sequence
-    rebuilt = {name: tuple(rows[key] for key in sorted(rows)) for name, rows in touched.items()}
+    rebuilt = {
+        name: tuple(rows[key] for key in sorted(rows))
+        for name, rows in touched.items()
+        if name in initial.collections
+    }
     return StateView(digest, sequence, {**initial.collections, **rebuilt})
 
 
