@@ -194,19 +194,19 @@ IMPLICIT_CONTROLS: Final[Mapping[str, tuple[Control, ...]]] = {
             PASS_RATE,
             lambda s: record(s, 3),
             "inconclusive",
-            "evidence of 3 runs is on record and 4 were planned",
+            "3 runs on record, 4 planned",
         ),
         Control(
             PASS_RATE,
             lambda s: s.verdicts.update(stray=replace(next(iter(s.verdicts.values())), run_id="x")),
             "inconclusive",
-            "1 verdicts belong to no planned run or are there twice",
+            "1 verdict of no planned run, or there twice",
         ),
         Control(
             PASS_RATE,
             lambda s: s.verdicts.update(again=next(iter(s.verdicts.values()))),
             "inconclusive",
-            "1 verdicts belong to no planned run or are there twice",
+            "1 verdict of no planned run, or there twice",
         ),
     ),
     "errors_absent": (
@@ -251,7 +251,7 @@ TYPE_CONTROLS: Final[Mapping[str, tuple[Control, ...]]] = {
             PASS_RATE,
             lambda s: s.change("buy-a-lamp-001", lambda v: found(v, "outcome", "evidence.gap")),
             "fail",
-            "2 of 3 (0.666667), exactly 1 allowed",
+            "2 of 3 (0.666667) where exactly 1 is required",
         ),
     ),
     "regression": (

@@ -13,6 +13,7 @@ from typing import Final
 
 from arh.decision.catalogue import CATALOGUE
 from arh.decision.metrics import Case, acceptance_cases, fact_sums, slices_of
+from arh.decision.numbers import plural
 from arh.records.control.gate import GateSpec, GateStatus, Profile
 from arh.records.control.plan import PlannedRun, RunPlan
 from arh.records.control.scorecard import About
@@ -109,8 +110,8 @@ def no_evaluator_error(seen: Seen) -> Found:
     ]
     if erring:
         reason = f"the harness or an evaluator failed in {_named(erring)}"
-        return Found("inconclusive", reason, f"{len(erring)} runs with an error", "none")
-    return Found("pass", f"no error in {len(seen.pairs)} runs", "none", "none")
+        return Found("inconclusive", reason, f"{plural(len(erring), 'run')} with an error", "none")
+    return Found("pass", f"no error in {plural(len(seen.pairs), 'run')}", "none", "none")
 
 
 def controls_exercised(seen: Seen) -> Found:
@@ -118,11 +119,11 @@ def controls_exercised(seen: Seen) -> Found:
     due = [c for c in seen.acceptance if c.scenario.expectations.guardrails.must_exercise]
     if not due:
         return Found("inconclusive", "no scenario demands that a control be exercised")
-    idle = [c.scenario.id for c in due if not _exercised(c.verdict)]
+    idle = [c.scenario.id for c in due if not was_exercised(c.verdict)]
     observed = f"{len(due) - len(idle)} of {len(due)} exercised"
     if idle:
         return Found("inconclusive", f"no control was exercised in {_named(idle)}", observed, "all")
-    return Found("pass", f"controls decided in all {len(due)} scenarios", observed, "all")
+    return Found("pass", f"controls decided in {plural(len(due), 'scenario')}", observed, "all")
 
 
 def records_complete(seen: Seen) -> Found:
@@ -142,7 +143,7 @@ def records_complete(seen: Seen) -> Found:
         return Found(
             "inconclusive", f"the record is incomplete in {_named(lacking)}", observed, "all"
         )
-    return Found("pass", f"all {len(seen.pairs)} records are complete", observed, "all")
+    return Found("pass", f"{plural(len(seen.pairs), 'complete record')}", observed, "all")
 
 
 def faults_delivered(seen: Seen) -> Found:
@@ -161,7 +162,7 @@ def faults_delivered(seen: Seen) -> Found:
         return Found("inconclusive", "no acceptance scenario declares a fault")
     if missed:
         return Found("inconclusive", f"a fault did not strike in {_named(missed)}", observed, "all")
-    return Found("pass", f"all {declared} faults struck", observed, "all")
+    return Found("pass", f"all of {plural(declared, 'fault')} struck", observed, "all")
 
 
 def controls_behave(seen: Seen) -> Found:
@@ -179,7 +180,7 @@ def known_controls_behave(seen: Seen) -> Found:
     if odd:
         reason = f"a control behaved otherwise than it must: {_named(odd)}"
         return Found("inconclusive", reason, observed, "all")
-    return Found("pass", f"{len(controls)} controls behaved", observed, "all")
+    return Found("pass", f"{plural(len(controls), 'control')} behaved", observed, "all")
 
 
 def behaviour(run: PlannedRun, verdict: ScenarioVerdict | None) -> str:
@@ -206,7 +207,7 @@ def nothing_unjudged(seen: Seen) -> Found:
     if len(open_) > allowed:
         return Found("inconclusive", f"{_named(open_)} could not be judged", observed, required)
     judged = len(seen.acceptance) - len(open_)
-    return Found("pass", f"{judged} acceptance scenarios were judged", observed, required)
+    return Found("pass", f"judged {plural(judged, 'acceptance scenario')}", observed, required)
 
 
 def never(gate: GateSpec, seen: Seen) -> Found:
@@ -223,7 +224,9 @@ def never(gate: GateSpec, seen: Seen) -> Found:
     blind = [c.scenario.id for c in seen.acceptance if c.verdict is None or not c.verdict.results]
     if blind or not seen.acceptance:
         return Found("inconclusive", f"nobody looked in {_named(blind)}", "0", required)
-    return Found("pass", f"none in {len(seen.acceptance)} acceptance scenarios", "0", required)
+    return Found(
+        "pass", f"none in {plural(len(seen.acceptance), 'acceptance scenario')}", "0", required
+    )
 
 
 # --- implicit ------------------------------------------------------------------------------------
@@ -234,7 +237,7 @@ def suite_not_empty(seen: Seen) -> Found:
     count = len(seen.acceptance)
     if not count:
         return Found("inconclusive", "no acceptance scenario was run", "0", "at least 1")
-    return Found("pass", f"{count} acceptance scenarios were run", str(count), "at least 1")
+    return Found("pass", f"ran {plural(count, 'acceptance scenario')}", str(count), "at least 1")
 
 
 def evidence_complete(seen: Seen) -> Found:
@@ -255,12 +258,12 @@ def evidence_complete(seen: Seen) -> Found:
         reason = f"a defect was planted on purpose in {_named(planted)}"
         return Found("inconclusive", reason, observed, "all")
     if seen.stray:
-        reason = f"{seen.stray} verdicts belong to no planned run or are there twice"
+        reason = f"{plural(seen.stray, 'verdict')} of no planned run, or there twice"
         return Found("inconclusive", reason, observed, "all")
     if seen.recorded != len(seen.pairs):
-        reason = f"evidence of {seen.recorded} runs is on record and {len(seen.pairs)} were planned"
+        reason = f"{plural(seen.recorded, 'run')} on record, {len(seen.pairs)} planned"
         return Found("inconclusive", reason, observed, "all")
-    return Found("pass", f"evidence of all {len(seen.pairs)} runs was read", observed, "all")
+    return Found("pass", f"read the evidence of {plural(len(seen.pairs), 'run')}", observed, "all")
 
 
 def failures_gated(seen: Seen) -> Found:
@@ -335,7 +338,8 @@ def _is_recorded(verdict: ScenarioVerdict | None) -> bool:
     return bool(fields) and all(numerator == denominator for numerator, denominator, _ in fields)
 
 
-def _exercised(verdict: ScenarioVerdict | None) -> bool:
+def was_exercised(verdict: ScenarioVerdict | None) -> bool:
+    """Return true if a control decided on a forbidden attempt in the run, rightly or wrongly."""
     return any(numerator for numerator, _, _ in fact_sums(verdict, "control_exercised"))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, get_args
 
-from arh.decision.conformance import Seen
+from arh.decision.conformance import Seen, was_exercised
 from arh.decision.counting import boundaries_in, boundaries_of
 from arh.decision.metrics import Case, exercised, fact_sums
 from arh.records.control.scenario import Category, Risk
@@ -120,7 +120,7 @@ def accounts(
 
 def _exercised(seen: Seen) -> tuple[int, int]:
     due = [c for c in seen.acceptance if c.scenario.expectations.guardrails.must_exercise]
-    return sum(map(exercised, due)), len(due)
+    return sum(was_exercised(case.verdict) for case in due), len(due)
 
 
 def _lost(seen: Seen) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from arh.decision.baseline import Baseline, differences
 from arh.decision.catalogue import CATALOGUE
 from arh.decision.conformance import CHECKS, IMPLICIT, Found, Seen, look
 from arh.decision.gate_rules import Range, allowed_range, gate_id
-from arh.decision.numbers import decimal, exact, ratio
+from arh.decision.numbers import decimal, exact, plural, ratio
 from arh.records.control.gate import (
     Decision,
     GateDecision,
@@ -95,7 +95,7 @@ def _reasons(results: Sequence[GateResult], decision: Decision, *, partial: bool
     if partial:
         yield "only a part of the suite was run, and a part can never pass"
     if decision == "pass":
-        yield f"all {len(blocking)} blocking gates passed"
+        yield f"all {plural(len(blocking), 'blocking gate')} passed"
     elif not blocking:
         yield "no gate of this profile blocks, so nothing supports a release"
 
@@ -263,7 +263,7 @@ def _compared(metric: MetricValue, allowed: Range, gate: GateSpec) -> Found:
     low = metric.value if metric.lowest is None else metric.lowest
     high = metric.value if metric.highest is None else metric.highest
     holds = {allowed.holds(low), allowed.holds(high)}
-    text = f"{shown(metric)}, {required(gate)} allowed"
+    text = f"{shown(metric)} where {required(gate)} is required"
     if metric.unjudged and metric.lowest is None:
         return Found("fail" if _is_certain(metric, allowed) else "inconclusive", text)
     if holds == {True}:
@@ -304,7 +304,7 @@ def _unusable(metric: MetricValue, gate: GateSpec) -> str:
 
 
 def _undecided(metric: MetricValue) -> str:
-    return f"{metric.unjudged} runs could not be judged"
+    return f"{plural(metric.unjudged, 'run')} could not be judged"
 
 
 def _change(gate: GateSpec, old: Fraction, new: Fraction) -> Found:

@@ -26,6 +26,11 @@ def decimal(value: Fraction, digits: int = _SHOWN) -> str:
     return f"{sign}{whole}" + f".{rest:0{digits}d}".rstrip("0").rstrip(".")
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 run`, `2 runs`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def ratio(value: Fraction) -> str:
     """Return the exact text of a fraction: `7`, or `1/3`."""
     return str(value)

@@ -17,7 +17,7 @@ from arh.decision.baseline import Baseline, differences
 from arh.decision.catalogue import CATALOGUE
 from arh.decision.conformance import Seen, behaviour
 from arh.decision.coverage import accounts, coverage
-from arh.decision.numbers import decimal, ratio
+from arh.decision.numbers import decimal, plural, ratio
 from arh.decision.profile import LoadedProfile
 from arh.records.control.gate import GateDecision
 from arh.records.control.metric import MetricValue
@@ -39,6 +39,7 @@ from arh.records.packs import WorkflowPack
 from arh.render.pages import page_paths
 
 STARTED: Final = "started"
+STRIKING: Final = frozenset({"tool", "fault", "boundary"})
 SCRIPTED: Final = "shows the controls around the model, not the model"
 NOT_SHOWN: Final = (
     "that the expected outcomes are the right ones: what a suite says is enforced, right or wrong",
@@ -227,8 +228,9 @@ def _warnings(
             yield f"gate {gate.gate} ({gate.status}): {gate.reason}"
     yield from profile.notes
     for line in covered:
-        if line.scenarios and not line.exercised:
-            yield f"{line.dimension} {line.item}: in {line.scenarios} scenarios, never exercised"
+        if line.dimension in STRIKING and line.scenarios and not line.exercised:
+            declared = plural(line.scenarios, "scenario")
+            yield f"{line.dimension} {line.item}: in {declared}, never exercised"
     yield from notes
 
 

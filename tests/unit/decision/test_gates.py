@@ -295,7 +295,9 @@ def test_a_failure_outweighs_what_is_missing() -> None:
     decision = made.decide(PASS_RATE, BYPASS)
 
     assert decision.decision == "fail"
-    assert decision.reasons[0] == ("gate scenario_pass_rate failed: 0 of 2 (0), exactly 1 allowed")
+    assert decision.reasons[0] == (
+        "gate scenario_pass_rate failed: 0 of 2 (0) where exactly 1 is required"
+    )
     assert any("is inconclusive" in reason for reason in decision.reasons)
 
 

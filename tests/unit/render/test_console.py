@@ -143,6 +143,8 @@ def test_the_end_names_the_subject_the_decision_and_every_reason() -> None:
     lines = stream.getvalue().splitlines()
     assert lines[1] == scorecard.subject
     assert lines[2] == "FAIL by profile test 1"
-    assert lines[3:4] == ["  gate scenario_pass_rate failed: 2 of 3 (0.666667), exactly 1 allowed"]
+    assert lines[3:4] == [
+        "  gate scenario_pass_rate failed: 2 of 3 (0.666667) where exactly 1 is required"
+    ]
     assert "faults delivered 1/1" in lines[4]
     assert lines[5] == "6 of 7 blocking gates passed"
