@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Literal
 
 from arh import __version__
 from arh.agent.loop import ReferenceAgent
@@ -37,6 +36,7 @@ from arh.harness.roots import Root, find_root
 from arh.harness.rules import RULES
 from arh.harness.runner import Bench
 from arh.harness.scenario_loader import LoadedSuite, load_scenarios
+from arh.harness.tracing import Tracing
 from arh.model.scripted import ScriptedModel
 from arh.model.scripts import Scripts, load_scripts
 from arh.ports.control import AttemptSource, Evaluator, SystemUnderEvaluation
@@ -52,8 +52,11 @@ from arh.security.approvals import GrantStore
 from arh.security.credentials import CredentialVault, assert_unexposed
 from arh.security.decision_point import PolicyDecisionPoint
 from arh.security.policy import PolicySet, check_policy, read_policy
+from arh.sim.clock import epoch_ns
 from arh.state.snapshot import Projection
 from arh.state.store import MemoryStore
+from arh.telemetry.otlp import exporter
+from arh.telemetry.redaction import Redactor
 from arh.tools.attempts import AttemptLog
 from arh.tools.client import TransactionalClient
 from arh.tools.gateway import Dependencies, PolicyGateway
@@ -62,6 +65,8 @@ from arh.tools.registry import Registry
 GROUP = "arh.workflows"
 SEED = 20_260_101
 WORKFLOW = "support"
+OTLP_ENDPOINT = "ARH_OTLP_ENDPOINT"
+REDACTION_KEY = "ARH_REDACTION_KEY"
 FORGED = "forged"
 
 
@@ -289,13 +294,29 @@ class UnderTest:
         return lambda _actor, _telemetry: agent
 
 
-def pipeline(suite: Suite, plan: RunPlan, under_test: UnderTest) -> Pipeline:
-    """Return everything that the runs of a plan need."""
+def pipeline(
+    suite: Suite, plan: RunPlan, under_test: UnderTest, *, tracing: Tracing | None = None
+) -> Pipeline:
+    """Return everything that the runs of a plan need; without `tracing` no span is collected."""
     composer = Composer(suite.configuration, under_test.factory(), under_test.name)
-    clock: Literal["virtual", "hybrid"] = "virtual" if under_test.command is None else "hybrid"
-    bench = Bench(composer, suite.pack, plan.digest, clock=clock)
+    redactor = Redactor(suite.pack, key=os.environ.get(REDACTION_KEY, "").encode())
+    bench = Bench(composer, suite.pack, plan.digest, redact=redactor)
+    if under_test.command is not None:
+        bench.clock = "hybrid"
+    if tracing is not None:
+        bench.telemetry = tracing.port
     replay = replayer(suite, plan, under_test)
-    return Pipeline(bench, suite.catalogue, suite.evaluators, replay)
+    return Pipeline(bench, suite.catalogue, suite.evaluators, replay, tracing)
+
+
+def trace_to(folder: Path, *, wanted: bool) -> Tracing | None:
+    """Return the tracing of a suite if it is wanted, or if the environment names a collector."""
+    endpoint = os.environ.get(OTLP_ENDPOINT, "")
+    if not wanted and not endpoint:
+        return None
+    sender = exporter(endpoint) if endpoint else None
+    nonce = hashlib.sha256(f"{epoch_ns()}:{os.getpid()}".encode()).hexdigest()
+    return Tracing(folder / "telemetry.jsonl", nonce=nonce, exporter=sender)
 
 
 def replayer(suite: Suite, plan: RunPlan, under_test: UnderTest) -> Callable[[Located], str]:

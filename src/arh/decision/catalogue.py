@@ -28,6 +28,7 @@ from arh.decision.counting import (
     facts_of,
     has_faults,
     is_any,
+    traced,
 )
 from arh.records.control.metric import Direction, MetricDefinition
 from arh.records.control.scenario import Scenario
@@ -523,7 +524,40 @@ _DEMAND: Final = (
     ),
 )
 
+_TRACES: Final = (
+    Measure(
+        _define(
+            "trace_completeness",
+            "spans that arrived, of all that runner and gateway say must be there",
+            "higher",
+            "system",
+            _SYSTEM,
+        ),
+        traced("trace_completeness"),
+    ),
+    Measure(
+        _define(
+            "orphan_span_rate",
+            "spans whose parent is not in their trace, of all spans",
+            "lower",
+            "system",
+            _SYSTEM,
+        ),
+        traced("orphan_span_rate"),
+    ),
+    Measure(
+        _define(
+            "trace_journal_disagreement",
+            "effects of which the trace says the opposite of the store, of all effects",
+            "lower",
+            "system",
+            _SYSTEM,
+        ),
+        traced("trace_journal_disagreement"),
+    ),
+)
+
 CATALOGUE: Final[Mapping[str, Measure]] = {
     measure.definition.name: measure
-    for measure in (*_OUTCOMES, *_SAFETY, *_RESILIENCE, *_CLAIMS, *_HARNESS, *_DEMAND)
+    for measure in (*_OUTCOMES, *_SAFETY, *_RESILIENCE, *_CLAIMS, *_HARNESS, *_DEMAND, *_TRACES)
 }

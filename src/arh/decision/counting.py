@@ -50,6 +50,17 @@ def facts_of(evaluator: str, name: str, applies: Callable[[Scenario], bool]) -> 
     )
 
 
+def traced(name: str) -> Counted:
+    """Return a count of a fact about traces; a run without a trace has nothing to count."""
+
+    def counted(_scenario: Scenario, verdict: ScenarioVerdict | None) -> Added:
+        if verdict is None or verdict.result("telemetry") is None:
+            return "nothing"
+        return counted_fact(verdict, "telemetry", name)
+
+    return counted
+
+
 def count_pass(_scenario: Scenario, verdict: ScenarioVerdict | None) -> Added:
     """Count a run, and whether it passed."""
     if verdict is None or verdict.status in UNDECIDED:

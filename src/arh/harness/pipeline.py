@@ -17,6 +17,7 @@ from arh.harness.evidence_store import EvidenceFolder, EvidenceWriter
 from arh.harness.judge import broken, judge
 from arh.harness.runner import Bench, RunOutput, execute
 from arh.harness.setup import to_fault_plans
+from arh.harness.tracing import Tracing
 from arh.ports.control import Evaluator
 from arh.records.control.plan import Located, PlannedRun, RunPlan
 from arh.records.control.verdict import ScenarioVerdict
@@ -31,6 +32,7 @@ class Pipeline:
     catalogue: DatasetCatalogue
     evaluators: Sequence[Evaluator]
     replay: Callable[[Located], str] = lambda located: f"arh run {located.location}"
+    tracing: Tracing | None = None
 
 
 def run_suite(
@@ -73,7 +75,11 @@ def _one(run: PlannedRun, pipeline: Pipeline, writer: EvidenceWriter) -> Scenari
 def _judged(run: PlannedRun, pipeline: Pipeline) -> tuple[RunOutput, ScenarioVerdict]:
     bench = pipeline.bench
     output = execute(compose(run, bench.pack, pipeline.catalogue), bench)
-    return output, judge(run.located, output.evidence, pipeline.evaluators, bench.pack)
+    verdict = judge(run.located, output.evidence, pipeline.evaluators, bench.pack)
+    if pipeline.tracing is not None:
+        traced = pipeline.tracing.judged(output)
+        verdict = replace(verdict, results=(*verdict.results, traced))
+    return output, verdict
 
 
 def judge_folder(

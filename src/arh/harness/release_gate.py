@@ -65,6 +65,7 @@ class Trial:
     about: About
     folder: Path
     save_baseline: Path | None
+    telemetry: bool
 
 
 def prepared(options: argparse.Namespace) -> Trial:
@@ -88,17 +89,21 @@ def prepared(options: argparse.Namespace) -> Trial:
         ),
         folder=Path(options.out or (PARTIAL if partial else LATEST)),
         save_baseline=options.save_baseline,
+        telemetry=options.telemetry,
     )
 
 
 def decided(trial: Trial, console: Console) -> Scorecard:
     """Run the suite, write the report, and return the scorecard that was written last."""
-    pipeline = bootstrap.pipeline(trial.suite, trial.plan, trial.under_test)
     report = ReportFolder(trial.folder)
     report.start(trial.about)
+    tracing = bootstrap.trace_to(trial.folder, wanted=trial.telemetry)
+    pipeline = bootstrap.pipeline(trial.suite, trial.plan, trial.under_test, tracing=tracing)
     console.started(len(trial.plan.runs))
     writer = EvidenceWriter(report.evidence, trial.plan)
     verdicts = run_suite(trial.plan, pipeline, writer, told=console.told)
+    if tracing is not None:
+        tracing.close()
     manifest = writer.close({"arh": trial.about.arh})
     about = replace(trial.about, evidence=manifest, runs_recorded=writer.written)
     scorecard = _scorecard(trial, about, verdicts)
@@ -172,6 +177,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="DATE",
         help="decision date (default today)",
     )
+    add("--telemetry", action="store_true", help="collect spans, and check that none is missing")
     add("--agent", metavar="COMMAND", help="agent to test, over JSON lines (default the reference)")
     add(
         "--agent-seconds",

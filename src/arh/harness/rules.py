@@ -363,6 +363,43 @@ _FAULT: Final = (
 
 _PATH: Final = tuple(Rule(*row) for row in PATH_RULES)
 
+_TELEMETRY: Final = (
+    Rule(
+        "telemetry.span_missing",
+        "telemetry",
+        "system",
+        "warning",
+        "a span is missing that the evidence says must be in the trace",
+    ),
+    Rule(
+        "telemetry.span_invented",
+        "telemetry",
+        "system",
+        "warning",
+        "a span tells of something that the evidence knows nothing of",
+    ),
+    Rule(
+        "telemetry.span_orphaned",
+        "telemetry",
+        "system",
+        "warning",
+        "a span names a parent that is not in its trace",
+    ),
+    Rule(
+        "telemetry.span_duplicated",
+        "telemetry",
+        "system",
+        "warning",
+        "a span arrived more than once",
+    ),
+    Rule(
+        "telemetry.trace_contradicts_store",
+        "telemetry",
+        "system",
+        "warning",
+        "the trace says of an effect the opposite of what the store recorded",
+    ),
+)
 RULES: Final[Mapping[str, Rule]] = {
-    rule.id: rule for rule in (*_EVIDENCE, *_OUTCOME, *_GUARDRAILS, *_FAULT, *_PATH)
+    rule.id: rule for rule in (*_EVIDENCE, *_TELEMETRY, *_OUTCOME, *_GUARDRAILS, *_FAULT, *_PATH)
 }

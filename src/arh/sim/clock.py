@@ -50,6 +50,11 @@ def cpu_ms() -> float:
     return time.process_time_ns() / 1e6
 
 
+def epoch_ns() -> int:
+    """Return nanoseconds since 1970 by this machine's clock: for telemetry, nothing else."""
+    return time.time_ns()
+
+
 def today() -> date:
     """Return the day of this machine's clock: the default of a decision's date, nothing else."""
     return datetime.now(UTC).date()
