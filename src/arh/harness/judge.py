@@ -31,6 +31,7 @@ from arh.records.control.verdict import (
 from arh.records.packs import WorkflowPack
 
 OURS = frozenset({"fixture_mismatch", "harness_error"})
+MILD = frozenset({"pass", "not_exercised", "not_applicable"})
 OUR_EVALUATORS = "arh.harness.evaluators."
 WORST_FIRST: tuple[Status, ...] = ("fail", "error", "indeterminate", "not_exercised", "pass")
 
@@ -123,6 +124,8 @@ def _evaluated(
         return _error(evaluator, f"the evaluator failed: {result.type_name}")
     if not isinstance(result, EvaluationResult) or result.evaluator != evaluator.id:
         return _error(evaluator, "the evaluator answered for another one")
+    if result.status in MILD and conclude(result.findings, result.status) == "fail":
+        return _error(evaluator, f"the evaluator says {result.status} and reports a failure")
     return result
 
 

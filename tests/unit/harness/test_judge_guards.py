@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
 
+from arh.harness.rules import finding
 from arh.records.control.evidence import Evidence
 from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import EvaluationResult
@@ -32,6 +34,20 @@ class Plugin:
         """Pass, after the deed."""
         self.deed(evidence, scenario)
         return EvaluationResult(self.id, self.version, "pass", "fine")
+
+
+class TwoFaced(Plugin):
+    """An evaluator that finds a failure and says pass."""
+
+    def __init__(self) -> None:
+        super().__init__(look)
+
+    def evaluate(
+        self, evidence: Evidence, scenario: Scenario, pack: WorkflowPack
+    ) -> EvaluationResult:
+        """Report a failure with a pass."""
+        found = (finding("outcome.no_alternative_holds", "nothing holds"),)
+        return replace(super().evaluate(evidence, scenario, pack), findings=found)
 
 
 def look(evidence: Anything, scenario: Anything) -> None:
@@ -81,6 +97,13 @@ def test_an_evaluator_that_only_reads_is_taken_at_its_word(bench: Workbench) -> 
     verdict = bench.run(GOLDEN, evaluators=(Plugin(look), *ours(bench))).verdict
 
     assert verdict.status == "pass"
+
+
+def test_an_evaluator_that_reports_a_failure_cannot_say_pass(bench: Workbench) -> None:
+    """A result that contradicts itself is an error, and no pass."""
+    verdict = bench.run(GOLDEN, evaluators=(TwoFaced(), *ours(bench))).verdict
+
+    assert verdict.status == "error"
 
 
 def test_our_own_evaluators_alter_nothing(bench: Workbench) -> None:

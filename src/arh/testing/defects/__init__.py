@@ -5,7 +5,15 @@
 
 from __future__ import annotations
 
-from arh.testing.defects import agents, approvals, decision_points, gateway, scripts, store
+from arh.testing.defects import (
+    agents,
+    approvals,
+    decision_points,
+    evaluators,
+    gateway,
+    scripts,
+    store,
+)
 from arh.testing.defects.planting import Catcher, Defect, Outcome
 
 __all__ = ["Catcher", "Defect", "Outcome", "all_defects"]
@@ -13,5 +21,5 @@ __all__ = ["Catcher", "Defect", "Outcome", "all_defects"]
 
 def all_defects() -> tuple[Defect, ...]:
     """Return every seeded defect, group by group."""
-    groups = (agents, scripts, decision_points, gateway, approvals, store)
+    groups = (agents, scripts, decision_points, gateway, approvals, store, evaluators)
     return tuple(defect for group in groups for defect in group.DEFECTS)

@@ -8,7 +8,7 @@ stamped into its evidence. Nothing outside of `arh.testing` can reach any of thi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, TypedDict, Unpack
 
 from arh.canonical import JsonValue
@@ -193,7 +193,8 @@ def in_suite(
     gates = read_profile(profile.encode(), file="given", rules=RULES).profile
 
     def plant(bench: Workbench) -> Outcome:
-        session = bench.session(exercises if planted is None else planted)
+        given = exercises if planted is None else planted
+        session = bench.session([replace(each, defect=identity) for each in given])
         reached = decide or _plainly(gates)
         return of_decision(reached(bench, session))
 
