@@ -192,6 +192,17 @@ IMPLICIT_CONTROLS: Final[Mapping[str, tuple[Control, ...]]] = {
         ),
         Control(
             PASS_RATE,
+            lambda s: s.change(
+                "guarded-001",
+                lambda v: replace(
+                    v, results=tuple(r for r in v.results if r.evaluator != "trajectory")
+                ),
+            ),
+            "inconclusive",
+            "evidence was not read of guarded-001",
+        ),
+        Control(
+            PASS_RATE,
             lambda s: record(s, 3),
             "inconclusive",
             "3 runs on record, 4 planned",
@@ -512,6 +523,19 @@ def test_a_failure_within_a_tolerance_passes_and_is_seen() -> None:
 
     assert decided(made, gate) == "pass"
     assert made.scorecard(gate).levels[3].failed == 1
+    assert "buy-000 is fail, which the profile tolerates" in made.scorecard(gate).warnings
+
+
+def test_a_gate_cannot_claim_a_level_at_which_its_metric_does_not_look() -> None:
+    """A gate on loops that calls itself one on answers does not cover a lie."""
+    made = suite()
+    made.change(
+        "buy-a-lamp-001",
+        lambda v: found(v, "grounding", "grounding.unfounded_claim", level="response"),
+    )
+    gate = "metric: loop_rate, type: absolute, operator: eq, threshold: 0, level: response"
+
+    assert decided(made, gate) == "inconclusive"
 
 
 def test_a_run_that_the_profile_lets_go_unjudged_is_counted() -> None:

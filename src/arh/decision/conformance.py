@@ -44,6 +44,7 @@ class Seen:
     stray: int
     recorded: int
     trials: int
+    evaluators: frozenset[str]
 
     @classmethod
     def of(
@@ -64,6 +65,7 @@ class Seen:
             - len(by_run),
             recorded=about.runs_recorded,
             trials=min(counts.values(), default=0),
+            evaluators=frozenset(name for name, _ in about.evaluators),
         )
 
     def of_role(self, *roles: str) -> tuple[tuple[PlannedRun, ScenarioVerdict | None], ...]:
@@ -246,7 +248,7 @@ def evidence_complete(seen: Seen) -> Found:
     unread = [
         run.located.scenario.id
         for run, verdict in seen.pairs
-        if verdict is not None and not _was_read(verdict)
+        if verdict is not None and not _was_read(verdict, seen.evaluators)
     ]
     observed = f"{len(seen.pairs) - len(lost) - len(unread)} of {len(seen.pairs)} read"
     if lost:
@@ -293,7 +295,7 @@ def _gated_levels(gates: Iterable[GateSpec]) -> Iterator[str]:
             yield "all"
         measure = CATALOGUE.get(gate.metric or "")
         if gate.type == "absolute" and measure is not None:
-            yield gate.level or measure.definition.level
+            yield measure.definition.level
 
 
 def _levels_failed(verdict: ScenarioVerdict) -> tuple[str, ...]:
@@ -328,9 +330,11 @@ def _is_open(verdict: ScenarioVerdict | None) -> bool:
     return verdict is None or verdict.status not in ("pass", "fail")
 
 
-def _was_read(verdict: ScenarioVerdict) -> bool:
+def _was_read(verdict: ScenarioVerdict, evaluators: frozenset[str]) -> bool:
+    """Return true if the evidence could be read and every evaluator of the suite looked at it."""
     result = verdict.result("evidence")
-    return result is not None and result.status in ("pass", "fail")
+    looked = {each.evaluator for each in verdict.results}
+    return result is not None and result.status in ("pass", "fail") and evaluators <= looked
 
 
 def _is_recorded(verdict: ScenarioVerdict | None) -> bool:

@@ -48,12 +48,18 @@ def compute(
     filtered away is not evaluated, and not absent.
     """
     cases = acceptance_cases(verdicts, plan)
-    slices = slices_of([located.scenario for located in scenarios])
-    return tuple(
-        _measured(measure, name, [c for c in cases if holds(c.scenario)], pack)
-        for name, holds in slices.items()
-        for measure in CATALOGUE.values()
-    )
+    counted = {
+        name: [measure.counted(case.scenario, case.verdict) for case in cases]
+        for name, measure in CATALOGUE.items()
+    }
+    values: list[MetricValue] = []
+    for name, holds in slices_of([located.scenario for located in scenarios]).items():
+        places = [at for at, case in enumerate(cases) if holds(case.scenario)]
+        own = [cases[at] for at in places]
+        for measure in CATALOGUE.values():
+            added = [counted[measure.definition.name][at] for at in places]
+            values.append(replace(_measured(measure, added, own, pack), slice=name))
+    return tuple(values)
 
 
 def acceptance_cases(verdicts: Sequence[ScenarioVerdict], plan: RunPlan) -> tuple[Case, ...]:
@@ -103,16 +109,13 @@ def _has_category(name: str) -> Callable[[Scenario], bool]:
 
 
 def _measured(
-    measure: Measure, slice_name: str, cases: Sequence[Case], pack: WorkflowPack
+    measure: Measure, added: Sequence[Added], cases: Sequence[Case], pack: WorkflowPack
 ) -> MetricValue:
-    definition = measure.definition
     if measure.reason:
-        value = _blank(measure, "not_evaluated", measure.reason)
-    elif definition.name == "guardrail_test_coverage":
-        value = _coverage(measure, cases, pack)
-    else:
-        value = _Sum.over(measure, cases).value()
-    return replace(value, slice=slice_name)
+        return _blank(measure, "not_evaluated", measure.reason)
+    if measure.definition.name == "guardrail_test_coverage":
+        return _coverage(measure, cases, pack)
+    return _Sum.of(measure, added).value()
 
 
 def _blank(measure: Measure, status: MetricStatus, detail: str) -> MetricValue:
@@ -130,10 +133,9 @@ class _Sum:
     cases: int
 
     @classmethod
-    def over(cls, measure: Measure, cases: Sequence[Case]) -> _Sum:
-        found: list[Added] = [measure.counted(case.scenario, case.verdict) for case in cases]
-        added = tuple(each for each in found if isinstance(each, tuple))
-        return cls(measure, added, found.count("unjudged"), len(cases))
+    def of(cls, measure: Measure, counted: Sequence[Added]) -> _Sum:
+        added = tuple(each for each in counted if isinstance(each, tuple))
+        return cls(measure, added, counted.count("unjudged"), len(counted))
 
     def value(self) -> MetricValue:
         numerator = sum(each[0] for each in self.added)
