@@ -281,6 +281,15 @@ class UnderTest:
         """What evidence and scorecard call the agent."""
         return "reference" if self.command is None else f"command: {self.command}"
 
+    def check(self) -> None:
+        """Refuse a command that cannot be started, before anything runs.
+
+        Raises:
+            AuthoringError: It cannot.
+        """
+        if self.command is not None:
+            check_command(self.command)
+
     def factory(self) -> AgentFactory:
         """Return what makes the agent of each actor.
 
@@ -289,7 +298,7 @@ class UnderTest:
         """
         if self.command is None:
             return reference_agent
-        check_command(self.command)
+        self.check()
         agent = JsonLinesAgent(self.command, wall_ms_max=self.wall_s_max * 1000)
         return lambda _actor, _telemetry: agent
 

@@ -11,6 +11,7 @@ The protocol is described in docs/agents.md.
 
 from __future__ import annotations
 
+import atexit
 import os
 import queue
 import shlex
@@ -36,6 +37,8 @@ GRACE_MS: Final = 1_000
 PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP")
 
 Message = dict[str, JsonValue]
+
+_LIVE: Final[set[subprocess.Popen[bytes]]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class _Conversation:
         self._session = session
         self._ends_at = wall_ms() + agent.wall_ms_max
         self._process = _start(agent)
+        _LIVE.add(self._process)
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self.complaints = bytearray()
         self._readers = (
@@ -121,6 +125,7 @@ class _Conversation:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE_MS / 1000)
         _kill(self._process)
+        _LIVE.discard(self._process)
         for reader in self._readers:
             reader.join(GRACE_MS / 1000)
 
@@ -158,6 +163,13 @@ def _start(agent: JsonLinesAgent) -> subprocess.Popen[bytes]:
         env=environment,
         start_new_session=sys.platform != "win32",
     )
+
+
+@atexit.register
+def _kill_all() -> None:
+    """Leave no agent behind when the harness is interrupted while one is at work."""
+    for process in tuple(_LIVE):
+        _kill(process)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -8,14 +8,16 @@ effect -> claimed issued
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from arh.harness.claims import claims_of
+from arh.harness.claims import Claim, claims_of
 from arh.records.control.evidence import CallEvidence, Evidence, FaultEvidence
 from arh.records.packs import WorkflowPack
 from arh.records.tools import ToolManifest
 
 STEPS_MAX = 24
+# What an answer cannot truly say of an action that was never tried.
+ASSERTED = frozenset({"completed", "failed", "pending", "unknown"})
 LOST_REPLIES = frozenset({"timeout", "error"})
 
 
@@ -47,18 +49,23 @@ def _symptom(call: CallEvidence, fault: FaultEvidence) -> str:
 
 
 def claim_lines(evidence: Evidence, pack: WorkflowPack) -> tuple[str, ...]:
-    """Return one line for each attempt at a write.
+    """Return one line for each attempt at a write, and for each write that was only claimed.
 
     What was decided, what took effect, what was said.
     """
     writes = {t.manifest.name: t.manifest for t in pack.tools if t.manifest.writes}
-    said = _said(evidence, pack)
-    return tuple(
+    claims = claims_of(evidence, pack)
+    said = _said(claims)
+    tried = [call for call in evidence.calls if call.tool in writes]
+    lines = [
         f"{_subject(call, writes[call.tool])}: {_decided(call)} -> {_effect(call, evidence)}"
         f" -> {said.get(call.tool, 'nothing claimed')}"
-        for call in evidence.calls
-        if call.tool in writes
-    )
+        for call in tried
+    ]
+    invented = _said(c for c in claims if c.action in writes and c.status in ASSERTED)
+    untried = invented.keys() - {call.tool for call in tried}
+    lines += [f"{name}: not attempted -> no effect -> {invented[name]}" for name in sorted(untried)]
+    return tuple(lines)
 
 
 def _subject(call: CallEvidence, manifest: ToolManifest) -> str:
@@ -100,9 +107,9 @@ def _effect(call: CallEvidence, evidence: Evidence) -> str:
     return f"committed {' '.join(keys)}{lost}"
 
 
-def _said(evidence: Evidence, pack: WorkflowPack) -> Mapping[str, str]:
+def _said(claims: Iterable[Claim]) -> Mapping[str, str]:
     said: dict[str, list[str]] = {}
-    for claim in claims_of(evidence, pack):
+    for claim in claims:
         resource = f" {claim.resource_id}" if claim.resource_id else ""
         said.setdefault(claim.action, []).append(f"claimed {claim.status}{resource}")
     return {action: ", ".join(dict.fromkeys(lines)) for action, lines in said.items()}

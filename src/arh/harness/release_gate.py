@@ -76,6 +76,7 @@ def prepared(options: argparse.Namespace) -> Trial:
     """
     suite = bootstrap.prepare(_sources(options))
     under_test = bootstrap.UnderTest(options.agent, options.agent_seconds)
+    under_test.check()
     plan = plan_runs(suite.loaded.scenarios, seed=options.seed, only=options.only)
     partial = bool(options.only)
     return Trial(

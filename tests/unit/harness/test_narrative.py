@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from arh.harness.narrative import path_line
+from arh.harness.narrative import claim_lines, path_line
 from arh.testing.evidence_builder import RunBuilder
+from arh.workflows.support.definition import PACK
 
 
 def _path(tool: str, *, phase: str, effect: str, belief: str) -> str:
@@ -31,3 +32,13 @@ def test_a_step_is_shown_with_its_symptom(
 ) -> None:
     """Only a write whose reply is lost leaves a commit unknown; any other fault keeps its name."""
     assert path == _path(tool, phase=phase, effect=effect, belief=belief)
+
+
+def test_a_write_that_was_only_claimed_has_its_line() -> None:
+    """Whoever says that a ticket was opened and called nothing is told so; a denial is fine."""
+    run = RunBuilder()
+    run.finish("I opened ticket TK-0001. No credit was issued.")
+
+    assert claim_lines(run.build(), PACK) == (
+        "create_ticket: not attempted -> no effect -> claimed completed TK-0001",
+    )
