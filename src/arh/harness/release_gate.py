@@ -20,7 +20,7 @@ from arh.decision.gates import decide
 from arh.decision.metrics import compute
 from arh.decision.profile import LoadedProfile, load_profile
 from arh.decision.scorecard import SuiteRun, build
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, safe
 from arh.harness.evidence_store import EvidenceWriter
 from arh.harness.exits import BY_DECISION, guarded
 from arh.harness.pipeline import run_suite
@@ -50,6 +50,7 @@ def gate(argv: Sequence[str]) -> int:
     console = Console(sys.stdout, interactive=sys.stdout.isatty())
     scorecard = decided(trial, console)
     console.finished(scorecard)
+    sys.stdout.write(f"report {safe(str(trial.folder / 'scorecard.md'))}\n")
     return BY_DECISION[scorecard.decision.decision]
 
 
