@@ -8,7 +8,6 @@ and a run with problems cannot pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from arh.canonical import Refused, parse
@@ -27,7 +26,6 @@ from arh.records.control.evidence import (
 )
 from arh.records.faults import FaultPlan
 
-HIDDEN = frozenset({*ENVELOPE, "chain"})
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
 
 Data = Mapping[str, Any]
@@ -44,15 +42,11 @@ def build_evidence(
     """Return the typed view of one run; `faults` are the plans whose delivery must be proven."""
     book = _Book(run_id, lines)
     header, end = book.single("run_started"), book.single("run_ended")
-    commits = book.read("state_changed", reading.read_commit)
+    commits = book.read(reading.read_commit, "state_changed")
     calls = _placed(book, commits)
     exchanges = _exchanges(book)
-    notes = (
-        *book.read("budget_refused", reading.read_note),
-        *book.read("progress_stopped", reading.read_note),
-    )
-    checks = book.read("invariant_checked", reading.read_invariants)
-    evidence = Evidence(
+    checks = book.read(reading.read_invariants, "invariant_checked")
+    return Evidence(
         run_id=run_id,
         scenario_id=str(header.get("scenario", "")),
         header=header,
@@ -60,10 +54,10 @@ def build_evidence(
         calls=calls,
         commits=commits,
         exchanges=exchanges,
-        user_turns=book.read("user_said", reading.read_turn),
-        notes=tuple(sorted(notes, key=lambda note: note.seq)),
+        user_turns=book.read(reading.read_turn, "user_said"),
+        notes=book.read(reading.read_note, "budget_refused", "progress_stopped"),
         faults=deliveries(faults, book.events, calls, exchanges),
-        finishes=book.read("agent_finished", reading.read_finish),
+        finishes=book.read(reading.read_finish, "agent_finished"),
         invariants=tuple(check for several in checks for check in several),
         initial=initial,
         final=final_state(initial, commits),
@@ -71,8 +65,9 @@ def build_evidence(
         stopped_by=str(end.get("stopped_by", "")),
         stop_detail=str(end.get("detail", "")),
         discrepancies=reconcile(calls, commits, end, initial),
+        # The last, once everything else was read.
+        problems=(*book.problems, *end.get("problems", ())),
     )
-    return replace(evidence, problems=(*book.problems, *end.get("problems", ())))
 
 
 class _Book:
@@ -85,8 +80,11 @@ class _Book:
         for event in self.events:
             self.kinds.setdefault(event.kind, []).append(event)
 
-    def of(self, kind: str) -> list[Event]:
-        return self.kinds.get(kind, [])
+    def of(self, *kinds: str) -> Sequence[Event]:
+        """Return the events of some kinds, in order."""
+        if len(kinds) == 1:
+            return self.kinds.get(kinds[0], [])
+        return [event for event in self.events if event.kind in kinds]
 
     def single(self, kind: str) -> Data:
         found = self.of(kind)
@@ -94,14 +92,18 @@ class _Book:
             self.problems.append(f"{len(found)} events `{kind}` where exactly one is due")
         return found[0].data if found else {}
 
-    def read(self, kind: str, reader: Callable[[Event], T]) -> tuple[T, ...]:
-        out: list[T] = []
-        for event in self.of(kind):
-            try:
-                out.append(reader(event))
-            except UNREADABLE as failure:
-                self.problems.append(f"event {event.id} `{kind}`: {type(failure).__name__}")
-        return tuple(out)
+    def read(self, reader: Callable[[Event], T | None], *kinds: str) -> tuple[T, ...]:
+        """Return what a reader makes of the events of some kinds, if it makes anything of them."""
+        found = (self.one(reader, event) for event in self.of(*kinds))
+        return tuple(one for one in found if one is not None)
+
+    def one(self, reader: Callable[[Event], T | None], event: Event) -> T | None:
+        """Return what a reader makes of an event; what it cannot read is a problem of the run."""
+        try:
+            return reader(event)
+        except UNREADABLE as failure:
+            self.problems.append(f"event {event.id} `{event.kind}`: {type(failure).__name__}")
+            return None
 
     def _events(self, run_id: str, lines: Iterable[bytes]) -> Iterable[Event]:
         for number, written in enumerate(lines, 1):
@@ -112,23 +114,30 @@ class _Book:
 
 
 def _event(run_id: str, number: int, data: Any) -> Event:  # noqa: ANN401 - undecoded JSON
-    if data["seq"] != number:
+    """Return the event of a line that was just decoded, whose own fields are taken out of it."""
+    seq, kind, source, at_ms, actor = (data.pop(name) for name in ENVELOPE)
+    if seq != number:
         raise ValueError(number)
-    rest = {key: value for key, value in data.items() if key not in HIDDEN}
-    identity = f"{run_id}#{number}"
-    return Event(identity, number, data["kind"], data["source"], data["at_ms"], data["actor"], rest)
+    data.pop("chain", None)
+    return Event(f"{run_id}#{number}", number, kind, source, at_ms, actor, data)
 
 
 def _placed(book: _Book, commits: Sequence[CommitEvidence]) -> tuple[CallEvidence, ...]:
-    """Return all attempts in order of their beginning, each with the commit of its operation."""
-    entries = {commit.operation_id: commit.sequence for commit in commits}
-    attempts = book.read("tool_call", reading.read_call)
-    refused = book.read("budget_refused", reading.read_budget_refusal)
-    calls = sorted((*attempts, *(r for r in refused if r is not None)), key=lambda call: call.seq)
-    return tuple(
-        replace(call, index=index, entry=entries.get(call.operation_id) or None)
-        for index, call in enumerate(calls)
-    )
+    """Return all attempts in order, each with the commit of its operation."""
+    entries = {commit.operation_id: commit.sequence for commit in commits if commit.operation_id}
+    calls: list[CallEvidence] = []
+
+    def read(event: Event) -> CallEvidence | None:
+        if event.kind == "budget_refused":
+            return reading.read_budget_refusal(event, index=len(calls))
+        entry = entries.get(event.data["operation_id"])
+        return reading.read_call(event, index=len(calls), entry=entry)
+
+    for event in book.of("tool_call", "budget_refused"):
+        call = book.one(read, event)
+        if call is not None:
+            calls.append(call)
+    return tuple(calls)
 
 
 def _exchanges(book: _Book) -> tuple[ExchangeEvidence, ...]:
@@ -137,9 +146,9 @@ def _exchanges(book: _Book) -> tuple[ExchangeEvidence, ...]:
     An unanswered question stays out.
     """
     answers = {(event.actor, event.data.get("ask")): event for event in book.of("model_answered")}
-    out = []
-    for asked in book.of("model_asked"):
-        answered = answers.get((asked.actor, asked.data.get("ask")))
-        if answered is not None:
-            out.append(reading.read_exchange(asked, answered))
-    return tuple(out)
+
+    def read(asked: Event) -> ExchangeEvidence | None:
+        answered = answers.get((asked.actor, asked.data["ask"]))
+        return None if answered is None else reading.read_exchange(asked, answered)
+
+    return book.read(read, "model_asked")

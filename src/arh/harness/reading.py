@@ -23,16 +23,15 @@ from arh.records.control.evidence import (
 )
 
 Data = Mapping[str, Any]
-Pending = tuple[int, CallEvidence]
 
 
-def read_call(event: Event) -> CallEvidence:
-    """Read an attempt of the gateway's log; its place and its commit entry are filled in later."""
+def read_call(event: Event, *, index: int, entry: int | None = None) -> CallEvidence:
+    """Read an attempt of the gateway's log: the `index`th of the run, committed as `entry`."""
     d = event.data
     return CallEvidence(
         event_id=event.id,
         seq=event.seq,
-        index=-1,
+        index=index,
         actor=event.actor,
         call_id=d["call_id"],
         requested_id=d["requested_id"],
@@ -59,10 +58,11 @@ def read_call(event: Event) -> CallEvidence:
         reads=tuple((c, k, r) for c, k, r in d["reads"]),
         marks=tuple((m, t, j) for m, t, j in d["marks"]),
         stages=tuple((s, r) for s, r in d["stages"]),
+        entry=entry,
     )
 
 
-def read_budget_refusal(event: Event) -> CallEvidence | None:
+def read_budget_refusal(event: Event, *, index: int) -> CallEvidence | None:
     """Read a call that the agent's own supervisor kept from the gateway.
 
     An attempt all the same.
@@ -74,7 +74,7 @@ def read_budget_refusal(event: Event) -> CallEvidence | None:
     return CallEvidence(
         event_id=event.id,
         seq=event.seq,
-        index=-1,
+        index=index,
         actor=event.actor,
         call_id=f"refused-{event.seq:04d}",
         requested_id=call_id,

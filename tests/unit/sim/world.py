@@ -187,7 +187,7 @@ class World:
         outcome = self.gateway.call(ToolRequest("r", tool, text), timeout_ms=timeout_ms)
         for entry in self.log.drain():
             self.record("tool_call", "gateway", entry)
-            self.calls.append(read_call(self.events[-1]))
+            self.calls.append(read_call(self.events[-1], index=len(self.calls)))
         return outcome
 
     def write(self, key: str = "k1", text: str = "hi") -> ToolOutcome:
