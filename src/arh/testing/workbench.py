@@ -32,7 +32,7 @@ from arh.records.control.scenario import Scenario
 from arh.records.control.scorecard import About
 from arh.records.control.verdict import ScenarioVerdict
 
-Patch = Callable[[dict[str, Any]], None]
+Patch = Callable[[dict[str, Any]], object]
 Compose = Callable[[bootstrap.Configuration, bootstrap.AgentFactory], bootstrap.Composer]
 SEED = 1
 AS_OF = "2026-11-29"

@@ -10,16 +10,33 @@ from arh.testing.defects import (
     approvals,
     decision_points,
     evaluators,
+    evidence,
+    gates,
     gateway,
+    metrics,
     scripts,
     store,
+    suite,
 )
 from arh.testing.defects.planting import Catcher, Defect, Outcome
 
 __all__ = ["Catcher", "Defect", "Outcome", "all_defects"]
 
+_GROUPS = (
+    agents,
+    scripts,
+    decision_points,
+    gateway,
+    approvals,
+    store,
+    evaluators,
+    metrics,
+    gates,
+    evidence,
+    suite,
+)
+
 
 def all_defects() -> tuple[Defect, ...]:
     """Return every seeded defect, group by group."""
-    groups = (agents, scripts, decision_points, gateway, approvals, store, evaluators)
-    return tuple(defect for group in groups for defect in group.DEFECTS)
+    return tuple(defect for group in _GROUPS for defect in group.DEFECTS)

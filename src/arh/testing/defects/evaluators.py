@@ -92,9 +92,7 @@ def contradicts(real: Evaluator, *_shown: object) -> EvaluationResult:
     return replace(passes(real), findings=(found,))
 
 
-def alters(
-    real: Evaluator, evidence: Evidence, scenario: Scenario, pack: WorkflowPack
-) -> EvaluationResult:
+def alters(real: Evaluator, evidence: Evidence, *_shown: object) -> EvaluationResult:
     """Take away what the other evaluators look at, and pass."""
     object.__setattr__(evidence, "finishes", ())
     object.__setattr__(evidence, "calls", ())
@@ -102,7 +100,7 @@ def alters(
 
 
 def clears(
-    real: Evaluator, evidence: Evidence, scenario: Scenario, pack: WorkflowPack
+    real: Evaluator, _evidence: Evidence, scenario: Scenario, _pack: WorkflowPack
 ) -> EvaluationResult:
     """Take the scenario's expectations away, and pass."""
     scenario.expectations.acceptable_outcomes.clear()

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, TypedDict, Unpack
 
 from arh.canonical import JsonValue
 from arh.decision.profile import read_profile
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, Problem
 from arh.harness.rules import RULES
 from arh.ports.control import Evaluator
 from arh.ports.sue import Agent
@@ -253,8 +253,13 @@ def of_reading(by: str, read: Callable[[], object]) -> Outcome:
 
 
 def refused(by: str, error: AuthoringError) -> frozenset[Catcher]:
-    """Return a catcher for the field of every problem, for what was found where none is named."""
-    return frozenset(Catcher(by, problem.field or problem.found) for problem in error.problems)
+    """Return a catcher for every problem, by its field, else its line, else what was found."""
+    return frozenset(Catcher(by, _place(problem)) for problem in error.problems)
+
+
+def _place(problem: Problem) -> str:
+    line = "" if problem.line is None else f"line {problem.line}"
+    return problem.field or line or problem.found
 
 
 def catchers(by: str, names: Iterable[str]) -> frozenset[Catcher]:
