@@ -22,7 +22,7 @@ def main(argv: Sequence[str]) -> int:
     if options.list:
         sys.stdout.writelines(f"{_about(defect, width)}\n" for defect in defects)
         return OK
-    trials = [_told(trial, width) for trial in selftest(defects, Workbench.of())]
+    trials = [_told(trial, width) for trial in selftest(defects, Workbench.own())]
     missed = sum(not trial.is_caught for trial in trials)
     sys.stdout.write(f"{len(trials)} defects planted, {len(trials) - missed} caught\n")
     return BAD if missed else OK

@@ -52,6 +52,15 @@ def find_root(name: str, flag: str | Path | None = None, *, working: Path | None
     here = Path(name) if working is None else working / name
     if here.is_dir():
         return Root(here, "working")
+    return own_root(name)
+
+
+def own_root(name: str) -> Root:
+    """Return the root that comes with arh, whatever lies in the working folder.
+
+    Raises:
+        AuthoringError: There is none.
+    """
     for root in (_packaged(name), _repository(name)):
         if root is not None:
             return root

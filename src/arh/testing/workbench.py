@@ -20,6 +20,7 @@ from arh.errors import AuthoringError
 from arh.harness.composition import compose
 from arh.harness.judge import judge
 from arh.harness.plan import plan_runs
+from arh.harness.roots import own_root
 from arh.harness.runner import Bench, RunOutput, execute
 from arh.model.script_reader import read_script
 from arh.model.scripts import Scripts
@@ -97,6 +98,12 @@ class Workbench:
     def of(cls, sources: bootstrap.Sources = bootstrap.Sources()) -> Workbench:  # noqa: B008 - frozen
         """Return the workbench of a suite; by default the one that comes with arh."""
         return cls(bootstrap.prepare(sources))
+
+    @classmethod
+    def own(cls) -> Workbench:
+        """Return the workbench of the suite that comes with arh, wherever it is started."""
+        paths = {name: str(own_root(name).path) for name in ("scenarios", "datasets", "fixtures")}
+        return cls.of(bootstrap.Sources(**paths))
 
     def located(self, scenario_id: str) -> Located:
         """Return a scenario of the suite.

@@ -19,7 +19,7 @@ from arh.harness.evidence import build_evidence
 from arh.harness.evidence_store import EvidenceWriter, verify
 from arh.harness.judge import judge
 from arh.testing.defects.agents import BLOCKED, GOLDEN, LOST_REPLY
-from arh.testing.defects.planting import Catcher, Defect, Outcome, catchers, of_run, rule
+from arh.testing.defects.planting import Catcher, Defect, Outcome, catchers, in_run, of_run, rule
 from arh.testing.workbench import Exercise, Tried, Workbench
 
 VERIFY: Final = "verify"
@@ -293,6 +293,12 @@ DEFECTS: tuple[Defect, ...] = (
         "genuine evidence of another plan",
         f"{PART}:1",
         manifest(replant),
+    ),
+    in_run(
+        "evidence.is-of-a-planted-run",
+        "flawless evidence that carries the name of a planted defect",
+        "evidence.planted_defect",
+        GOLDEN,
     ),
     in_reading(
         "evidence.cannot-be-read",

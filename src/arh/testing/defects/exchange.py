@@ -1,7 +1,7 @@
 """Controls with something wrong with them, in place of the deployed ones.
 
 A composer is asked for the whole system of a run; the ones made here exchange one part on its way:
-the decision point, the approvals, the tool client, the store as the gateway sees it, a stage of the
+the model, the decision point, the approvals, the tool client, the store as the gateway sees it, a stage of the
 gateway, the attempt log, or the store that evidence is read from. All else is as it is deployed.
 """
 
@@ -25,7 +25,7 @@ from arh.ports.sue import (
     ToolClient,
 )
 from arh.records.identity import SecurityContext
-from arh.records.setup import ActorSetup, RunSetup
+from arh.records.setup import RunSetup
 from arh.testing.workbench import Compose
 from arh.tools.gateway import Dependencies, PolicyGateway
 from arh.tools.stages import Stage
@@ -51,6 +51,7 @@ STAGES = (
 class Exchange:
     """What to put in the place of what; `None` leaves a part as it is deployed."""
 
+    model: Change[Model] | None = None
     decisions: Change[DecisionPoint] | None = None
     approvals: Change[ApprovalService] | None = None
     tools: Change[ToolClient] | None = None
@@ -58,9 +59,7 @@ class Exchange:
     truth: Change[Store] | None = None
     attempts: Change[AttemptSource] | None = None
     stage: tuple[str, Callable[[Stage, Dependencies, SecurityContext], Stage]] | None = None
-    context: Change[SecurityContext] | None = None
     policy: str = ""
-    leak: Callable[[Store], None] | None = None
 
 
 def exchanged(**parts: object) -> Compose:
@@ -80,25 +79,17 @@ class ExchangingComposer(bootstrap.Composer):
         change = self.exchange
         if change.policy:
             setup = replace(setup, policy=change.policy)
-        if change.context is not None:
-            setup = replace(setup, actors=tuple(self._as_other(a) for a in setup.actors))
         made = bootstrap.Composer.__call__(self, setup, ExchangingEnvironment(env, change))
         system = _composed(made)
         if change.stage is not None:
             for gateway in system.gateways.values():
                 _exchange_stage(gateway, *change.stage)
-        if change.leak is not None:
-            change.leak(system.store)
         store, attempts = system.store, system.attempts
         return replace(
             system,
             store=store if change.truth is None else change.truth(store),
             attempts=attempts if change.attempts is None else change.attempts(attempts),
         )
-
-    def _as_other(self, actor: ActorSetup) -> ActorSetup:
-        change = self.exchange.context
-        return actor if change is None else replace(actor, context=change(actor.context))
 
 
 def _composed(made: SystemUnderEvaluation) -> bootstrap.ComposedSystem:
@@ -169,8 +160,9 @@ class ExchangingEnvironment:
         return self._env.checkpoint
 
     def wrap_model(self, model: Model, actor: str) -> Model:
-        """Return the model behind its fault proxy."""
-        return self._env.wrap_model(model, actor)
+        """Return the exchanged model behind its fault proxy."""
+        change = self._change.model
+        return self._env.wrap_model(model if change is None else change(model), actor)
 
     def wrap_tools(self, client: ToolClient) -> ToolClient:
         """Return the exchanged tool client behind its fault proxy."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from arh.canonical import JsonValue, line
 from arh.errors import AuthoringError
 from arh.model.script_reader import read_script
+from arh.records.decisions import ModelReply, ModelRequest
 from arh.testing.defects.agents import BLOCKED, FAITHFUL, GOLDEN
+from arh.testing.defects.exchange import exchanged
 from arh.testing.defects.planting import LOADER, Catcher, Defect, Read, in_run, in_text
 from arh.testing.defects.players import GET_ACCOUNT, HONEST, READS, Step, ticket
 from arh.testing.workbench import Workbench
@@ -50,7 +52,39 @@ UNREACHABLE: Script = {
         {"when": {"step": 1}, "then": {"kind": "final_answer", "final_answer": "No."}},
     ]
 }
+
+
+class BrokenModel:
+    """A model adapter that raises, whatever it is asked."""
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Break down."""
+        raise ZeroDivisionError
+
+
+class WordlessModel:
+    """A model adapter that returns something which is no reply."""
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Return nothing."""
+        return None  # type: ignore[return-value]
+
+
 DEFECTS: tuple[Defect, ...] = (
+    in_run(
+        "scripts.adapter-breaks-down",
+        "a model adapter that raises, which is never the agent's failure and never a pass",
+        "evidence.unreadable",
+        BLOCKED,
+        composer=exchanged(model=lambda _model: BrokenModel()),
+    ),
+    in_run(
+        "scripts.adapter-says-nothing",
+        "a model adapter whose reply is none",
+        "evidence.unreadable",
+        BLOCKED,
+        composer=exchanged(model=lambda _model: WordlessModel()),
+    ),
     in_run(
         "scripts.lies",
         "a script that does the work and claims a credit besides",

@@ -354,6 +354,20 @@ DEFECTS: tuple[Defect, ...] = (
         FAITHFUL,
         broken=fault(target_name="search_knowledge_base"),
     ),
+    in_run(
+        "suite.faults-what-comes-once",
+        "a fault on the second call of a tool that is called once",
+        "fault.not_injected",
+        FAITHFUL,
+        broken=fault(trigger="nth", invocation=2),
+    ),
+    in_run(
+        "suite.begins-in-violation",
+        "an invariant that is false before the agent does anything",
+        "outcome.invariant_false_at_start",
+        GOLDEN,
+        broken=invariant(kind="absent", collection="accounts", where={"account_id": "A-1007"}),
+    ),
     in_line("suite.repeats-a-scenario", "one scenario written twice", "id", twice),
     in_line("suite.repeats-a-key", "a key written twice in one scenario", "line 1", two_keys),
     in_line(
