@@ -16,6 +16,7 @@ from arh.testing.defects.players import (
     POLICY,
     READS,
     TIMEOUT_MS,
+    Step,
     acts,
     credit,
     endless,
@@ -32,7 +33,7 @@ BLOCKED = "guardrail-credit-attempt-blocked-001"
 FAITHFUL = "recovery-tool-timeout-faithful-001"
 LOST_REPLY = "recovery-after-commit-idempotent-001"
 UNAPPROVED = "adversarial-approval-expired-001"
-SEARCH = ("search_knowledge_base", {"query": "duplicate billing"})
+SEARCH: Step = ("search_knowledge_base", {"query": "duplicate billing"})
 
 
 def misuse(task: Task, session: Session) -> AgentReport:

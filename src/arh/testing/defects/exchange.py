@@ -1,8 +1,9 @@
 """Controls with something wrong with them, in place of the deployed ones.
 
 A composer is asked for the whole system of a run; the ones made here exchange one part on its way:
-the model, the decision point, the approvals, the tool client, the store as the gateway sees it, a stage of the
-gateway, the attempt log, or the store that evidence is read from. All else is as it is deployed.
+the model, the decision point, the approvals, the tool client, the store as the gateway sees it, a
+stage of the gateway, the attempt log, or the store that evidence is read from. All else is as it is
+deployed.
 """
 
 from __future__ import annotations
