@@ -507,6 +507,17 @@ def test_a_lie_is_no_pass_where_no_gate_looks_at_answers() -> None:
     )
 
 
+def test_a_gate_on_one_slice_does_not_cover_failures_elsewhere() -> None:
+    """It looks at critical scenarios, and what failed is none."""
+    made = suite()
+    made.change(
+        "buy-a-lamp-001",
+        lambda v: found(v, "outcome", "outcome.no_alternative_holds", level="workflow"),
+    )
+
+    assert decided(made, f"{PASS_RATE}, slice: 'risk:critical'") == "inconclusive"
+
+
 def test_a_failure_within_a_tolerance_passes_and_is_seen() -> None:
     """A profile may accept one failure of a hundred, at a level that it gates."""
     made = suite(*[located(f"buy-{n:03d}") for n in range(100)])

@@ -264,8 +264,6 @@ def _compared(metric: MetricValue, allowed: Range, gate: GateSpec) -> Found:
     high = metric.value if metric.highest is None else metric.highest
     holds = {allowed.holds(low), allowed.holds(high)}
     text = f"{shown(metric)} where {required(gate)} is required"
-    if metric.unjudged and metric.lowest is None:
-        return Found("fail" if _is_certain(metric, allowed) else "inconclusive", text)
     if holds == {True}:
         return Found("pass", text)
     if holds == {False} and not _is_between(allowed, low, high):

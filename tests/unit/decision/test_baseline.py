@@ -14,7 +14,7 @@ from arh.canonical import digest
 from arh.decision.baseline import Baseline, changed, load_baseline, save_baseline
 from arh.errors import AuthoringError
 from arh.records.control.scorecard import About
-from tests.unit.decision.made import ABOUT, PASS_RATE, Suite, counted, found, located, suite
+from tests.unit.decision.made import ABOUT, PASS_RATE, Suite, broken, counted, found, located, suite
 
 DROP = "metric: scenario_pass_rate, type: regression, regression_kind: drop_points"
 DROP_PERCENT = "metric: scenario_pass_rate, type: regression, regression_kind: drop_percent"
@@ -76,7 +76,8 @@ def test_only_a_whole_run_that_passed_becomes_a_baseline(tmp_path: Path, made: S
     problem = save_baseline(path, made.scorecard(PASS_RATE))
 
     assert problem is not None
-    assert "expected a passing run of the whole suite" in str(problem)
+    kind = "a partial run" if made.about.partial else "fail"
+    assert f"expected a passing run of the whole suite, found `{kind}`" in str(problem)
     assert not path.exists()
 
 
@@ -160,6 +161,26 @@ def test_the_floor_holds_whatever_the_baseline_says(tmp_path: Path) -> None:
     assert compared(tmp_path, ten(1), gate) == ("fail", "9 of 10 (0.9) passes the floor of 0.95")
     assert ten(1).gate(gate).status == "fail"
     assert compared(tmp_path, ten(), gate)[0] == "pass"
+
+
+def test_a_value_at_its_floor_is_kept(tmp_path: Path) -> None:
+    """Nine of ten is at least 0.9, and one loop of ten at most 0.1."""
+    made = ten(1)
+    loops = ten().change("buy-000", lambda v: replace(v, termination="stall"))
+
+    assert compared(tmp_path, made, f"{DROP}, max_delta: 0.5, floor: 0.9")[0] == "pass"
+    assert compared(tmp_path, loops, f"{RISE}, max_delta: 0.5, floor: 0.1")[0] == "pass"
+    assert compared(tmp_path, loops, f"{RISE}, max_delta: 0.5, floor: 0.09")[0] == "fail"
+
+
+def test_an_unjudged_run_leaves_a_comparison_open(tmp_path: Path) -> None:
+    """It may have been the one that got worse."""
+    made = ten().change("buy-000", broken)
+
+    assert compared(tmp_path, made, f"{DROP}, max_delta: 0.5, floor: 0.1") == (
+        "inconclusive",
+        "1 run could not be judged",
+    )
 
 
 # --- what cannot be compared ---------------------------------------------------------------------

@@ -222,6 +222,15 @@ def test_an_unjudged_run_leaves_a_rate_open_only_where_it_matters() -> None:
     assert made.gate(absolute("scenario_pass_rate", "ge", "0.95")).status == "fail"
 
 
+def test_an_unjudged_run_is_no_attempt() -> None:
+    """It stands in the denominator and is no evidence."""
+    made = suite(located("one-001"), located("two-001")).change("two-001", broken)
+    gate = absolute("scenario_pass_rate", "ge", "0.4")
+
+    assert made.gate(f"{gate}, minimum_attempts: 1").status == "pass"
+    assert made.gate(f"{gate}, minimum_attempts: 2").status == "inconclusive"
+
+
 def test_a_range_that_spans_an_exact_threshold_is_open() -> None:
     """Neither bound equals one half, and the run in between might."""
     made = suite(*[located(f"buy-{n:03d}") for n in range(4)])
@@ -262,9 +271,7 @@ def test_a_provisional_metric_counts_only_where_it_may() -> None:
     """The gate says so, and not the metric."""
     made = suite(located())
     metrics = [
-        replace(m, status="provisional", lowest=None, highest=None)
-        if m.name == "scenario_pass_rate"
-        else m
+        replace(m, status="provisional") if m.name == "scenario_pass_rate" else m
         for m in made.metrics()
     ]
     verdicts = list(made.verdicts.values())

@@ -10,21 +10,24 @@ import jsonschema_rs
 import pytest
 
 from arh.decision.baseline import load_baseline, save_baseline
-from arh.decision.scorecard import document, schema, started, subject_line
+from arh.decision.scorecard import SuiteRun, build, document, schema, started, subject_line
 from arh.harness.reports import scorecard_bytes
 from arh.records.control.plan import Exclusion
 from arh.records.control.scorecard import Account, ControlLine, Scorecard, StatusCounts
 from tests.unit.decision.made import (
     ABOUT,
     PASS_RATE,
+    RULES,
     broken,
     counted,
     faulted,
     found,
     guarded,
+    loaded,
     located,
     suite,
 )
+from tests.unit.harness.authored import PACK
 
 
 def account(scorecard: Scorecard, name: str) -> Account:
@@ -97,6 +100,37 @@ def test_coverage_tells_what_is_on_offer_from_what_happened() -> None:
     assert lines["fault", "tool after_commit timeout"].exercised == 1
     assert lines["boundary", "amount"].exercised == 1
     assert lines["boundary", "identity"].scenarios == 0
+
+
+def test_a_fault_that_did_not_strike_covers_nothing() -> None:
+    """It is declared, and that is all."""
+    made = suite()
+    made.change("faulted-001", lambda v: counted(v, "fault_use", 0, 1))
+    kind = "tool after_commit timeout"
+    made.verdicts = {
+        run: replace(
+            v, facts=tuple(replace(f, slice=kind) if f.name == "fault_use" else f for f in v.facts)
+        )
+        for run, v in made.verdicts.items()
+    }
+
+    line = next(c for c in made.scorecard(PASS_RATE).coverage if c.item == kind)
+
+    assert (line.scenarios, line.exercised) == (1, 0)
+
+
+def test_an_illustrative_profile_is_named_as_one() -> None:
+    """Nobody should take its numbers for calibrated ones."""
+    made = suite()
+    profile = loaded(PASS_RATE, illustrative="true")
+    run = SuiteRun(made.plan, tuple(made.verdicts.values()), PACK, RULES)
+
+    scorecard = build(made.about, profile, made.decide(PASS_RATE), made.metrics(), run)
+
+    assert scorecard.warnings[0] == (
+        "the profile is illustrative: its numbers are examples and not calibrated"
+    )
+    assert "illustrative" not in " ".join(made.scorecard(PASS_RATE).warnings)
 
 
 def test_what_is_declared_and_never_happened_is_a_warning() -> None:
