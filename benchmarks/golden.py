@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from arh import bootstrap
@@ -11,8 +11,8 @@ from arh.harness.evidence_store import EvidenceWriter
 from arh.harness.pipeline import Pipeline, run_one
 from arh.harness.plan import plan_runs
 from arh.harness.runner import RunOutput, execute
+from arh.harness.tracing import Tracing
 from arh.records.control.plan import RunPlan
-from arh.telemetry.spans import RunFacts, SpanBuffer, lines, tree
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios/support/golden/billing-incident-001.jsonl"
@@ -32,8 +32,12 @@ class Golden:
             )
         )
         self.plan: RunPlan = plan_runs(suite.loaded.scenarios, seed=SEED, trials=trials)
-        self.pipeline: Pipeline = bootstrap.pipeline(suite, self.plan, bootstrap.UnderTest())
         self.writer = EvidenceWriter(folder, self.plan)
+        self.pipeline = bootstrap.pipeline(suite, self.plan, bootstrap.UnderTest())
+        self.tracing = Tracing(folder / "telemetry.jsonl", nonce="bench")
+        self.traced = bootstrap.pipeline(
+            suite, self.plan, bootstrap.UnderTest(), tracing=self.tracing
+        )
 
     def executed(self) -> None:
         """Compose, execute and write the run."""
@@ -41,35 +45,26 @@ class Golden:
 
     def judged(self) -> None:
         """Compose, execute, judge by every evaluator, and write the run."""
-        done = run_one(self.plan.runs[0], self.pipeline)
-        if isinstance(done, str) or done[1].status != "pass":
-            raise RuntimeError(f"the golden run is to pass: {done}")
-        self.writer.add(done[0])
+        self._judged(self.pipeline)
 
     def observed(self) -> None:
-        """Do what `executed` does, and make the run's spans and their lines."""
-        buffers: list[SpanBuffer] = []
-        bench = self.pipeline.bench
-        before, bench.telemetry = bench.telemetry, _kept_in(buffers)
-        try:
-            output = self._output()
-        finally:
-            bench.telemetry = before
-        self.writer.add(output)
-        if not lines(tree(buffers[0], RunFacts(output.run_id), "nonce"), began_ns=0):
-            raise RuntimeError("the golden run left no span")
+        """Do what `judged` does, collect the run's spans, hold them against it, and write them."""
+        self._judged(self.traced)
+
+    def close(self) -> None:
+        """Finish the files."""
+        self.tracing.close()
+        self.writer.close({})
 
     def _output(self) -> RunOutput:
         bench = self.pipeline.bench
         return execute(compose(self.plan.runs[0], bench.pack, self.pipeline.catalogue), bench)
 
-
-def _kept_in(buffers: list[SpanBuffer]) -> Callable[[str], SpanBuffer]:
-    def buffer(run_id: str) -> SpanBuffer:
-        buffers.append(SpanBuffer(run_id))
-        return buffers[-1]
-
-    return buffer
+    def _judged(self, pipeline: Pipeline) -> None:
+        done = run_one(self.plan.runs[0], pipeline)
+        if isinstance(done, str) or done[1].status != "pass":
+            raise RuntimeError(f"the golden run is to pass: {done}")
+        self.writer.add(done[0])
 
 
 def copies(folder: Path, count: int) -> Path:

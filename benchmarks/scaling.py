@@ -132,7 +132,7 @@ def _pass(source: Path, evidence: Path, trials: int) -> float:
     began = time.process_time_ns()
     golden = Golden(evidence, source, trials=trials)
     verdicts = run_suite(golden.plan, golden.pipeline, golden.writer)
-    golden.writer.close({})
+    golden.close()
     spent = (time.process_time_ns() - began) / 1000
     if any(verdict.status != "pass" for verdict in verdicts):
         raise RuntimeError("every copy of the golden scenario is to pass")
