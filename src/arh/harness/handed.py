@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, cast
 
-from arh.canonical import Json
+from arh.canonical import SAFE_INTEGER, Json
 from arh.errors import RunStopped
 from arh.records.decisions import Calls, Decision, Final, ModelReply, Usage
 from arh.records.messages import Message, ReplyStatus, Role, ToolReply, ToolRequest, ToolSpec
@@ -243,8 +243,24 @@ def taken_note(note: Note) -> Note:
         raise TypeError("a note is a BudgetRefused or a ProgressStopped")
     request = None if note.request is None else taken_request(note.request)
     return BudgetRefused(
-        text_of(note.budget), int(note.limit), int(note.needed), request, bool(note.overrun)
+        text_of(note.budget),
+        number_of(note.limit),
+        number_of(note.needed),
+        request,
+        bool(note.overrun),
     )
+
+
+def number_of(value: int) -> int:
+    """Return exactly the whole number, if every reader of evidence can read it.
+
+    Raises:
+        ValueError: It is beyond what JSON's readers hold exactly.
+    """
+    exact = int(value)
+    if abs(exact) > SAFE_INTEGER:
+        raise ValueError("a number beyond 2^53 - 1")
+    return exact
 
 
 def text_of(value: str) -> str:
