@@ -432,3 +432,14 @@ def test_a_report_read_while_it_is_made_is_never_half_written(passed: Project) -
 
     assert list(latest.rglob(".*")) == []
     assert json.loads((latest / "scorecard.json").read_bytes())["decision"] == "pass"
+
+
+def test_a_run_that_did_not_pass_is_no_baseline_and_keeps_its_own_exit_code(
+    project: Project,
+) -> None:
+    """A refused baseline is said on standard error; the decision of the gate stands."""
+    done = project.gate("--only", "golden-*", "--save-baseline", "baseline.json")
+
+    assert done.returncode == 3
+    assert "no baseline was saved" in done.stderr
+    assert not (project.folder / "baseline.json").exists()

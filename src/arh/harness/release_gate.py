@@ -20,7 +20,7 @@ from arh.decision.gates import decide
 from arh.decision.metrics import compute
 from arh.decision.profile import LoadedProfile, load_profile
 from arh.decision.scorecard import SuiteRun, build
-from arh.errors import AuthoringError, safe
+from arh.errors import safe
 from arh.harness.evidence_store import EvidenceWriter
 from arh.harness.exits import BY_DECISION, guarded
 from arh.harness.pipeline import run_suite
@@ -131,9 +131,10 @@ def _scorecard(trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict]) 
 
 
 def _save(path: Path, scorecard: Scorecard) -> None:
+    """Save a baseline, or say why not: the decision stands either way."""
     problem = save_baseline(path, scorecard)
     if problem is not None:
-        raise AuthoringError(problem)
+        sys.stderr.write(f"no baseline was saved: {problem}\n")
 
 
 def _sources(options: argparse.Namespace) -> bootstrap.Sources:
