@@ -142,9 +142,13 @@ def _clear(folder: Path) -> None:
 
 
 def _write_scenarios(folder: Path, plan: RunPlan) -> str:
-    block = b"".join(_scenario_line(run) + b"\n" for run in plan.runs)
-    (folder / SCENARIOS).write_bytes(block)
-    return hashlib.sha256(block).hexdigest()
+    hashed = hashlib.sha256()
+    with (folder / SCENARIOS).open("wb") as file:
+        for run in plan.runs:
+            row = _scenario_line(run) + b"\n"
+            hashed.update(row)
+            file.write(row)
+    return hashed.hexdigest()
 
 
 def _scenario_line(run: PlannedRun) -> bytes:
@@ -178,6 +182,7 @@ class EvidenceFolder:
         """Read the manifest; a folder without one, or of a newer major, is refused."""
         self.folder = folder
         self.manifest = _manifest(folder)
+        self.digest = digest(self.manifest)
         self._views: dict[str, StateView | None] = {}
 
     def runs(self) -> Iterator[StoredRun]:
