@@ -358,6 +358,19 @@ class TestEvidence:
         assert evaluated.returncode == 3
         assert "part-0000.jsonl:7: " in evaluated.stdout
 
+    def test_evidence_that_was_made_anew_is_not_what_was_decided_on(
+        self, passed: Project, tmp_path: Path
+    ) -> None:
+        """Whole in itself, another run's evidence does not fit the scorecard beside it."""
+        report = tmp_path / "report"
+        passed.gate("--only", "golden-*", "--out", str(report))
+        shutil.copy(passed.folder / "reports/latest/scorecard.json", report / "scorecard.json")
+
+        done = passed.arh("verify", str(report))
+
+        assert done.returncode == 1
+        assert done.stdout == "scorecard.json: decided on other evidence than lies here\n"
+
     def test_evidence_judged_anew_gets_the_same_verdicts(self, passed: Project) -> None:
         """Scenario by scenario, from the folder alone."""
         done = passed.arh("evaluate", "reports/latest")
