@@ -114,10 +114,8 @@ def check_policy(policy: PolicySet, manifests: Iterable[ToolManifest], *, file: 
 def scope_holds(scopes: Iterable[str], needed: str) -> bool:
     """Return true if one of the scopes covers the needed one; `*` stands for a whole segment."""
     verb, _, resource = needed.partition(":")
-    return any(
-        type(scope) is str and scope in (needed, f"{verb}:*", f"*:{resource}", "*:*")
-        for scope in scopes
-    )
+    covering = {needed, f"{verb}:*", f"*:{resource}", "*:*"}
+    return any(type(scope) is str and scope in covering for scope in scopes)
 
 
 def _by_tool(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
