@@ -33,6 +33,7 @@ from arh.sim.clock import wall_ms
 
 LINE_BYTES_MAX: Final = 4 * 1024 * 1024
 STDERR_BYTES_MAX: Final = 64 * 1024
+LINES_MAX: Final = 8
 GRACE_MS: Final = 1_000
 PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP")
 
@@ -86,9 +87,13 @@ class _Conversation:
     def __init__(self, agent: JsonLinesAgent, session: Session) -> None:
         self._session = session
         self._ends_at = wall_ms() + agent.wall_ms_max
+        self._late = False
         self._process = _start(agent)
         _LIVE.add(self._process)
-        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._timer = threading.Timer(agent.wall_ms_max / 1000, self._expire)
+        self._timer.daemon = True
+        self._timer.start()
+        self._lines: queue.Queue[bytes] = queue.Queue(LINES_MAX)
         self.complaints = bytearray()
         self._readers = (
             _in_background(_read_lines, self._process.stdout, self._lines),
@@ -120,6 +125,7 @@ class _Conversation:
 
     def close(self) -> None:
         """End the process and everything in its group."""
+        self._timer.cancel()
         if self._process.stdin is not None:
             _closed(self._process.stdin)
         with suppress(subprocess.TimeoutExpired):
@@ -127,14 +133,16 @@ class _Conversation:
         _kill(self._process)
         _LIVE.discard(self._process)
         for reader in self._readers:
-            reader.join(GRACE_MS / 1000)
+            self._wait_for(reader)
 
     def _receive(self) -> Message | str:
         """Return the next message, or what is wrong with it."""
         try:
-            left = max(0.0, self._ends_at - wall_ms()) / 1000
-            written = self._lines.get(timeout=left)
+            left = max(0, self._ends_at - wall_ms()) + GRACE_MS
+            written = self._lines.get(timeout=left / 1000)
         except queue.Empty:
+            self._hung()
+        if self._late:
             self._hung()
         if not written:
             return "the process ended without a final message"
@@ -147,6 +155,19 @@ class _Conversation:
         if not isinstance(message, dict) or not isinstance(message.get("type"), str):
             return "a line is no object with a `type`"
         return message
+
+    def _expire(self) -> None:
+        """Kill the process when its time is up, also while nobody can write to it any more."""
+        self._late = True
+        _kill(self._process)
+
+    def _wait_for(self, reader: threading.Thread) -> None:
+        """Let a reader end that may be waiting to hand over what nobody wants any more."""
+        ends_at = wall_ms() + GRACE_MS
+        while reader.is_alive() and wall_ms() < ends_at:
+            with suppress(queue.Empty):
+                self._lines.get_nowait()
+            reader.join(0.005)
 
     def _hung(self) -> NoReturn:
         raise RunStopped("hung", "the agent's process took too long")
@@ -187,8 +208,11 @@ def _in_background(work: Callable[..., None], *arguments: object) -> threading.T
     return thread
 
 
-def _read_lines(stream: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
-    """Queue every line, cut beyond the limit; an empty one is the end."""
+def _read_lines(stream: IO[bytes], lines: queue.Queue[bytes]) -> None:
+    """Queue every line, cut beyond the limit; an empty one is the end.
+
+    A process that writes without waiting for answers has to wait once the queue is full.
+    """
     with stream, suppress(OSError, ValueError):
         while written := stream.readline(LINE_BYTES_MAX + 2):
             lines.put(written)

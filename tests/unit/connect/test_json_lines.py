@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,32 @@ def test_a_hung_agent_is_killed_with_its_children(tmp_path: Path) -> None:
         run(code, wall_ms_max=1_500)
 
     assert gone(int(note.read_text()))
+
+
+def test_an_agent_that_never_reads_is_killed_as_well() -> None:
+    """Answers that nobody takes fill the pipe; the time that it may take ends that, too."""
+    code = (
+        "import sys\n"
+        "sys.stdin.readline()\n"
+        "while True:\n"
+        '    print(\'{"type":"ask","id":1,"message":"\' + \'x\' * 9000 + \'"}\', flush=True)'
+    )
+
+    with pytest.raises(RunStopped, match="hung"):
+        run(code, wall_ms_max=1_000)
+
+
+def test_a_flood_of_lines_is_not_collected() -> None:
+    """What an agent writes beyond the one line that is read waits in its pipe, not in memory."""
+    code = "import sys; sys.stdin.readline()\nwhile True: sys.stdout.write('x' * 1_000_000 + '\\n')"
+    tracemalloc.start()
+
+    report = run(code)
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert report.detail.startswith("a line is no JSON")
+    assert peak < 64 * 2**20
 
 
 def gone(pid: int) -> bool:
