@@ -311,7 +311,7 @@ def pipeline(
     redactor = Redactor(suite.pack, key=os.environ.get(REDACTION_KEY, "").encode())
     bench = Bench(composer, suite.pack, plan.digest, redact=redactor)
     if under_test.command is not None:
-        bench.clock = "hybrid"
+        bench.clock, bench.task_ms_max = "hybrid", under_test.wall_s_max * 1000
     if tracing is not None:
         bench.telemetry = tracing.port
     replay = replayer(suite, plan, under_test)

@@ -94,6 +94,8 @@ class Ending:
 class Bench:
     """What the runs of one suite share; no run can change any of it.
 
+    A run may take `wall_ms_max`, and `task_ms_max` more for each of its tasks, before it counts as
+    hung.
     `clock` is `hybrid` where the agent is a process of its own: its virtual time moves by declared
     latencies alone, and wall limits stand apart.
     """
@@ -104,6 +106,7 @@ class Bench:
     redact: Redact = keep_all
     telemetry: Callable[[str], Telemetry] = lambda _run_id: Silent()
     wall_ms_max: int = WALL_MS_MAX
+    task_ms_max: int = 0
     clock: Literal["virtual", "hybrid"] = "virtual"
     thread: AgentThread = field(default_factory=AgentThread)
     states: dict[str, tuple[bytes, StateView]] = field(default_factory=dict)
@@ -160,7 +163,8 @@ class _Run:
 
     def act(self) -> None:
         """Let every actor work, within the wall watchdog's time."""
-        wall_ms_max = self.bench.wall_ms_max
+        tasks = sum(len(works) for _, works in self.composition.works)
+        wall_ms_max = self.bench.wall_ms_max + self.bench.task_ms_max * tasks
         if self.baton is None:
             (actor,) = self.setup.actors
             finished = self.bench.thread.run(lambda: self._work(actor), wall_ms_max=wall_ms_max)

@@ -295,6 +295,28 @@ class TestHanging:
         assert found == ["hung"]
         assert hung.lines == lines
 
+    def test_an_agent_has_its_time_for_each_task(
+        self, bench: Workbench, forever: threading.Event
+    ) -> None:
+        """What a process may take for a task is never cut by what a run may take."""
+
+        def slow(_task: Task, _session: Session) -> AgentReport:
+            forever.wait(0.01)
+            return AgentReport("completed", "Done.")
+
+        (run,) = plan_runs((bench.located(GOLDEN),), seed=1).runs
+        composition = compose(run, bench.suite.pack, bench.suite.catalogue)
+        composer = bootstrap.Composer(bench.suite.configuration, lambda _a, _t: Acting(slow))
+        ended = [
+            execute(
+                composition,
+                Bench(composer, bench.suite.pack, "plan", wall_ms_max=0, task_ms_max=task_ms_max),
+            ).evidence.termination
+            for task_ms_max in (0, 10_000)
+        ]
+
+        assert ended == ["hung", "completed"]
+
     def test_of_several_actors_the_one_that_hangs_is_blamed(
         self, bench: Workbench, forever: threading.Event
     ) -> None:
