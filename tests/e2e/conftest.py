@@ -76,5 +76,5 @@ def passed(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose gate has passed and left its report; tests only read it."""
     project = copied(tmp_path_factory.mktemp("passed"))
     done = project.gate("--save-baseline", "baseline.json")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr + done.stdout[-2000:]
     return project

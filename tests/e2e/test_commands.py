@@ -375,11 +375,29 @@ class TestEvidence:
         """Scenario by scenario, from the folder alone."""
         done = passed.arh("evaluate", "reports/latest")
 
-        judged = [tuple(line.split()[:2]) for line in done.stdout.splitlines()]
         decided = [(r["status"], r["scenario_id"]) for r in passed.scorecard()["runs"]]
+        lines = done.stdout.splitlines()
+        judged = [tuple(line.split()) for line in lines[: len(decided)]]
         assert done.returncode == 0
         assert judged == decided
+        assert lines[len(decided)] == "pass by profile conformance"
         assert Counter(status for status, _ in judged)["pass"] > 40
+
+    def test_another_profile_decides_on_the_same_evidence(
+        self, passed: Project, tmp_path: Path
+    ) -> None:
+        """What a gate with that profile decides is decided without running anything."""
+        report = str(tmp_path / "report")
+        gate = passed.gate("--profile", "strict-demo", "--out", report)
+
+        anew = passed.arh("evaluate", "reports/latest", "--profile", "strict-demo")
+
+        card = passed.scorecard(report)
+        assert anew.returncode == gate.returncode
+        assert anew.stdout.splitlines()[len(card["runs"]) :] == [
+            f"{card['decision']} by profile strict-demo",
+            *card["reasons"],
+        ]
 
     @pytest.mark.parametrize("command", ["verify", "evaluate"])
     def test_a_folder_without_evidence_exits_2(self, project: Project, command: str) -> None:

@@ -27,7 +27,7 @@ from arh.harness.recorder import chained, genesis, unchained
 from arh.harness.runner import RunOutput
 from arh.harness.states import state_from
 from arh.records.control.evidence import StateView
-from arh.records.control.plan import Located, PlannedRun, RunPlan
+from arh.records.control.plan import Exclusion, Located, PlannedRun, RunPlan
 from arh.records.control.scenario import Scenario
 
 SCHEMA_VERSION = "1.0"
@@ -82,6 +82,7 @@ class EvidenceWriter:
             "plan": self._plan.digest,
             "seed": self._plan.seed,
             "planned": len(self._plan.runs),
+            "exclusions": [[e.scenario_id, e.location, e.reason] for e in self._plan.exclusions],
             "runs": self._runs,
             "parts": [part.about() for part in self._parts],
             "states": self._states,
@@ -157,6 +158,8 @@ def _scenario_line(run: PlannedRun) -> bytes:
     return line(
         {
             "run": run.run_id,
+            "seed": run.seed,
+            "trial": run.trial,
             "path": located.path,
             "line": located.line,
             "digest": located.digest,
@@ -195,17 +198,22 @@ class EvidenceFolder:
             taken = tuple(islice(lines, entry["lines"]))
             yield StoredRun(entry["run"], entry, taken, self._initial(taken))
 
-    def scenarios(self) -> dict[str, Located]:
-        """Return the scenario that each planned run was judged by.
+    def plan(self) -> RunPlan:
+        """Return the plan that was run, with every scenario as it was judged.
 
         Raises:
             AuthoringError: The file was altered, or a scenario in it cannot be read.
         """
-        content = (self.folder / SCENARIOS).read_bytes()
+        path = self.folder / SCENARIOS
+        content = path.read_bytes() if path.is_file() else b""
         if hashlib.sha256(content).hexdigest() != self.manifest.get("scenarios"):
-            raise AuthoringError.of("altered since it was written", file=SCENARIOS)
-        return dict(
-            _read_scenario(number, row) for number, row in enumerate(content.splitlines(), 1)
+            raise AuthoringError.of("missing or altered", file=SCENARIOS)
+        rows = enumerate(content.splitlines(), 1)
+        return RunPlan(
+            tuple(_planned(number, row) for number, row in rows),
+            tuple(Exclusion(*row) for row in self.manifest["exclusions"]),
+            self.manifest["plan"],
+            self.manifest["seed"],
         )
 
     def _lines(self, part: str) -> Iterator[bytes]:
@@ -231,12 +239,12 @@ class EvidenceFolder:
         return state_from(_object(parse(content, size_max=LINE_BYTES_MAX)))
 
 
-def _read_scenario(number: int, written: bytes) -> tuple[str, Located]:
+def _planned(number: int, written: bytes) -> PlannedRun:
     try:
         row = _object(parse(written))
         scenario = Scenario.model_validate_json(line(row["scenario"]))
         located = Located(scenario, str(row["path"]), int(row["line"]), str(row["digest"]))
-        return str(row["run"]), located
+        return PlannedRun(str(row["run"]), int(row["seed"]), located, int(row["trial"]))
     except (ValueError, KeyError, TypeError) as refusal:
         found = f"unreadable: {type(refusal).__name__}"
         raise AuthoringError.of(found, file=SCENARIOS, line=number) from None
@@ -283,6 +291,8 @@ def _shaped(manifest: Data, path: Path) -> Data:
         and isinstance(parts, list)
         and isinstance(manifest.get("states"), dict)
         and isinstance(manifest.get("plan"), str)
+        and type(manifest.get("seed")) is int
+        and _are_exclusions(manifest.get("exclusions"))
         and all(_is_row(row, kinds) and PART_NAME.fullmatch(row["part"]) for row in runs)
         and all(_is_row(row, {"name": str, "sha256": str}) for row in parts)
         and all(PART_NAME.fullmatch(row["name"]) for row in parts)
@@ -290,6 +300,12 @@ def _shaped(manifest: Data, path: Path) -> Data:
     if not well_formed:
         raise AuthoringError.of("not the shape of a manifest", file=str(path))
     return manifest
+
+
+def _are_exclusions(rows: object) -> bool:
+    return isinstance(rows, list) and all(
+        isinstance(row, list) and [type(part) for part in row] == [str, str, str] for row in rows
+    )
 
 
 def _is_row(row: object, kinds: Mapping[str, type]) -> bool:

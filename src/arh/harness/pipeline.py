@@ -88,7 +88,7 @@ def judge_folder(
     pack: WorkflowPack,
 ) -> Iterator[ScenarioVerdict]:
     """Judge every run of a folder anew, by the scenarios that lie in it."""
-    scenarios = folder.scenarios()
+    scenarios = {run.run_id: run.located for run in folder.plan().runs}
     for stored in folder.runs():
         located = scenarios[stored.run_id]
         faults = to_fault_plans(located.scenario)

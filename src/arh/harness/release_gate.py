@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -84,7 +84,7 @@ def prepared(options: argparse.Namespace) -> Trial:
         suite=suite,
         under_test=under_test,
         plan=plan,
-        profile=load_profile(_profile(options.profile), rules=RULES),
+        profile=load_profile(profile_path(options.profile), rules=RULES),
         baseline=None if options.baseline is None else load_baseline(options.baseline),
         about=bootstrap.about(
             suite, plan, under_test, as_of=options.as_of.isoformat(), partial=partial
@@ -106,7 +106,7 @@ def decided(trial: Trial, console: Console) -> Scorecard:
     verdicts = run_suite(trial.plan, pipeline, writer, told=console.told)
     if tracing is not None:
         tracing.close()
-    manifest = writer.close({"arh": trial.about.arh})
+    manifest = writer.close({"arh": trial.about.arh, "about": _plain(trial.about)})
     about = replace(trial.about, evidence=manifest, runs_recorded=writer.written)
     scorecard = _scorecard(trial, about, verdicts)
     report.finish(scorecard, verdicts)
@@ -130,6 +130,12 @@ def _scorecard(trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict]) 
     )
 
 
+def _plain(about: About) -> dict[str, object]:
+    """Return what ran as JSON, so that evidence can be decided on anew."""
+    pairs = {name: [list(p) for p in getattr(about, name)] for name in ("evaluators", "tools")}
+    return {**asdict(about), **pairs}
+
+
 def _save(path: Path, scorecard: Scorecard) -> None:
     """Save a baseline, or say why not: the decision stands either way."""
     problem = save_baseline(path, scorecard)
@@ -146,7 +152,7 @@ def _sources(options: argparse.Namespace) -> bootstrap.Sources:
     )
 
 
-def _profile(named: str | None) -> Path:
+def profile_path(named: str | None) -> Path:
     """Return the profile's path: as it is named, else by its name in the profiles' root."""
     name = named or PROFILE
     if named is not None and Path(named).exists():
