@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final, Protocol
 
 from arh.errors import HarnessError, RunStopped
+from arh.harness.errand import Job, run_to_end
 from arh.records.control.scenario import Schedule, ScheduleStep
 from arh.sim.streams import Streams
-
-Job = Callable[[], None]
 
 START: Final = "start"
 FINISHED: Final = "finished"
@@ -145,13 +144,15 @@ class Baton:
             self._turn.notify_all()
 
     def _act(self, actor: str, job: Job) -> None:
-        """Run one actor's job in the thread that is its own."""
-        with _Ending(self, actor):
-            with self._turn:
-                self._actors[threading.get_ident()] = actor
-                self._wait_for_turn(actor)
-                self._raise_if_stopped()
-            job()
+        """Run one actor's job in the thread that is its own, and end the actor with it."""
+        run_to_end(partial(self._take_turns, actor, job), partial(self.finish, actor))
+
+    def _take_turns(self, actor: str, job: Job) -> None:
+        with self._turn:
+            self._actors[threading.get_ident()] = actor
+            self._wait_for_turn(actor)
+            self._raise_if_stopped()
+        job()
 
     def _caller(self) -> str:
         """Return the actor whose thread this is."""
@@ -200,26 +201,6 @@ class Baton:
                 self.stop("hung", "nobody waits for the actors any more")
                 self._released = True
                 self._turn.notify_all()
-
-
-class _Ending:
-    """Ends an actor however its job ended; what it raised is kept, not printed by the thread."""
-
-    def __init__(self, baton: Baton, actor: str) -> None:
-        self._baton = baton
-        self._actor = actor
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        self._baton.finish(self._actor, error)
-        return True
 
 
 class ExplicitChooser:

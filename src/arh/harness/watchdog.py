@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
-from types import TracebackType
 
-Job = Callable[[], None]
+from arh.harness.errand import Job, run_to_end
 
 
 class _Errand:
-    """One job; as a context manager it says that the job is over, and keeps what it raised."""
+    """One job, whether it is over, and what it raised."""
 
     __slots__ = ("done", "error", "job")
 
@@ -25,18 +23,9 @@ class _Errand:
         self.done = threading.Event()
         self.error: BaseException | None = None
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
+    def end(self, error: BaseException | None) -> None:
         self.error = error
         self.done.set()
-        return True
 
 
 class AgentThread:
@@ -78,5 +67,4 @@ class AgentThread:
 
 def _serve(errands: queue.SimpleQueue[_Errand | None]) -> None:
     while (errand := errands.get()) is not None:
-        with errand:
-            errand.job()
+        run_to_end(errand.job, errand.end)
