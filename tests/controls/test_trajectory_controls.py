@@ -399,6 +399,14 @@ def test_unparsable_arguments_must_not_be_executed() -> None:
     assert found == [{"argument_schema"}, set()]
 
 
+def test_a_refused_argument_is_told_by_place_and_keyword_alone() -> None:
+    """What the caller wrote is not in the finding, nor are the validator's own words."""
+    result = judged(ticket(a_run(), account_id="my own words").finish("ok").build())
+
+    told = "ran with arguments that its schema refuses: /account_id pattern"
+    assert [finding.found for finding in result.findings] == [told]
+
+
 def test_a_secret_among_the_arguments_leaves_them_unjudged() -> None:
     """What a redacted text was before cannot be held against a schema."""
     evidence = ticket(a_run(), category="[redacted:token]").finish("ok").build()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, cast
 
 from arh.canonical import Json, JsonValue
@@ -36,7 +37,8 @@ from arh.records.tools import ToolManifest
 
 MASKED: Final = "[masked]"
 REDACTED: Final = "[redacted:"
-_MESSAGE_CHARS_MAX: Final = 160
+_PROBLEMS_MAX: Final = 5
+_POINTER_CHARS_MAX: Final = 64
 _ABSENT: Final = object()
 
 
@@ -173,9 +175,14 @@ def _schema_problem(schema: Json, arguments: Mapping[str, JsonValue]) -> str:
     instance = dict(arguments)
     if validator.is_valid(instance):
         return ""
-    error = next(iter(validator.iter_errors(instance)), None)
-    said = safe(error.message, chars_max=_MESSAGE_CHARS_MAX) if error is not None else "no reason"
-    return f"ran with arguments that its schema refuses: {said}"
+    errors = islice(validator.iter_errors(instance), _PROBLEMS_MAX)
+    told = "; ".join(f"{_pointer(e.instance_path)} {e.kind.name}" for e in errors)
+    return f"ran with arguments that its schema refuses: {told}"
+
+
+def _pointer(path: Iterable[str | int]) -> str:
+    """Return where in the arguments, as a JSON pointer; values are the caller's and not told."""
+    return safe("".join(f"/{step}" for step in path) or "/", chars_max=_POINTER_CHARS_MAX)
 
 
 @lru_cache(maxsize=256)
