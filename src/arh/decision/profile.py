@@ -85,6 +85,9 @@ def _problems(
     for at, gate in enumerate(profile.gates):
         for problem in gate_problems(gate, rules):
             yield (_FIRST, at, *([problem.field] if problem.field else [])), problem
+    if all(gate.severity != "blocking" for gate in profile.gates):
+        hint = "a profile of warnings alone decides nothing: let one gate block"
+        yield (_FIRST,), Problem("no gate blocks", hint=hint)
     yield from _repeated(profile.gates)
     yield from _contradictions(profile.gates)
 
@@ -166,7 +169,9 @@ def _fields_at(path: tuple[str | int, ...]) -> tuple[str, ...]:
 def _shown(value: object) -> str:
     if isinstance(value, dict | list):
         return f"a {'mapping' if isinstance(value, dict) else 'list'} of {len(value)}"
-    return {True: "true", False: "false", None: "null"}.get(value, str(value))  # type: ignore[call-overload,no-any-return]
+    if value is True or value is False:
+        return "true" if value else "false"
+    return "null" if value is None else str(value)
 
 
 def _field(path: tuple[str | int, ...]) -> str:

@@ -157,6 +157,9 @@ def test_the_digest_is_of_the_bytes() -> None:
         (f"{RATE}, operator: ge, threshold: .nan", "not an exact decimal"),
         (f"{RATE}, operator: ge, threshold: high", "found `high`"),
         (f"{RATE}, operator: ge, threshold: true", "found `true`"),
+        (f"{RATE}, operator: 1, threshold: 0.9", "found `1`"),
+        (f"{RATE}, operator: false, threshold: 0.9", "found `false`"),
+        (f"{RATE}, operator: 0, threshold: 0.9", "found `0`"),
         (f"{RATE}, operator: ge, threshold: 0.9, minimum_attempts: -1", "minimum_attempts"),
         # no floor
         (f"{DROP}, regression_kind: drop_points, max_delta: 0.1", "an absolute floor"),
@@ -199,7 +202,7 @@ def test_a_gate_that_means_nothing_is_refused(gate: str, said: str) -> None:
 )
 def test_its_twin_that_can_fail_and_can_pass_is_accepted(gate: str) -> None:
     """The rules refuse no gate that means something."""
-    assert len(loaded(gate).profile.gates) == 1
+    assert loaded(gate).profile.gates
 
 
 @pytest.mark.parametrize("metric", sorted(CATALOGUE))
@@ -269,3 +272,14 @@ def test_every_problem_is_told_at_once() -> None:
     bad = f"{RATE}, operator: le, threshold: 0.9"
 
     assert refusal(bad, f"id: b, {bad}", f"id: c, {bad}").count("\n") == 2
+
+
+def test_a_profile_in_which_nothing_blocks_is_refused() -> None:
+    """Warnings alone decide nothing; one blocking gate is enough."""
+    text = "profile: idle\ngates:\n  - {metric: scenario_pass_rate, type: absolute, operator: ge,"
+    idle = f"{text} threshold: 1, severity: warning}}\n".encode()
+
+    with pytest.raises(AuthoringError, match="no gate blocks"):
+        read_profile(idle, file="test.yaml", rules=RULES)
+
+    assert read_profile(idle.replace(b"warning", b"blocking"), file="test.yaml", rules=RULES)
