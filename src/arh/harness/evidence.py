@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from jiter import from_json
+
 from arh.canonical import Refused, parse
 from arh.harness import reading
 from arh.harness.delivery import deliveries
 from arh.harness.reconcile import reconcile
-from arh.harness.recorder import ENVELOPE
 from arh.harness.states import final_state
 from arh.records.control.evidence import (
     CallEvidence,
@@ -29,7 +30,17 @@ from arh.records.faults import FaultPlan
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
 
 Data = Mapping[str, Any]
+Read = Callable[[bytes], Any]
 T = TypeVar("T")
+
+
+def read_own(written: bytes) -> Any:  # noqa: ANN401 - undecoded JSON
+    """Return what a line says that our own recorder wrote in this process.
+
+    Such a line has no key twice, and its numbers and depth were checked where they came in, so that
+    to check them again would only double what it costs to read a run.
+    """
+    return from_json(written, allow_inf_nan=False)
 
 
 def build_evidence(
@@ -38,9 +49,13 @@ def build_evidence(
     initial: StateView | None,
     *,
     faults: Sequence[FaultPlan] = (),
+    read: Read = parse,
 ) -> Evidence:
-    """Return the typed view of one run; `faults` are the plans whose delivery must be proven."""
-    book = _Book(run_id, lines)
+    """Return the typed view of one run; `faults` are the plans whose delivery must be proven.
+
+    `read` decodes a line: `read_own` for lines that this process has written, else strictly.
+    """
+    book = _Book(run_id, lines, read)
     header, end = book.single("run_started"), book.single("run_ended")
     commits = book.read(reading.read_commit, "state_changed")
     calls = _placed(book, commits)
@@ -66,25 +81,33 @@ def build_evidence(
         stop_detail=str(end.get("detail", "")),
         discrepancies=reconcile(calls, commits, end, initial),
         # The last, once everything else was read.
-        problems=(*book.problems, *end.get("problems", ())),
+        problems=(*book.problems, *book.ended_with(end)),
     )
 
 
 class _Book:
     """The events of one run by kind, and what of them could not be read."""
 
-    def __init__(self, run_id: str, lines: Iterable[bytes]) -> None:
+    def __init__(self, run_id: str, lines: Iterable[bytes], read: Read) -> None:
         self.problems: list[str] = []
-        self.events = tuple(self._events(run_id, lines))
         self.kinds: dict[str, list[Event]] = {}
-        for event in self.events:
-            self.kinds.setdefault(event.kind, []).append(event)
+        events: list[Event] = []
+        for number, written in enumerate(lines, 1):
+            try:
+                event = _event(run_id, number, read(written))
+                self.kinds.setdefault(event.kind, []).append(event)
+            except (Refused, *UNREADABLE) as failure:
+                self.problems.append(f"line {number} cannot be read: {type(failure).__name__}")
+            else:
+                events.append(event)
+        self.events = tuple(events)
 
     def of(self, *kinds: str) -> Sequence[Event]:
         """Return the events of some kinds, in order."""
-        if len(kinds) == 1:
-            return self.kinds.get(kinds[0], [])
-        return [event for event in self.events if event.kind in kinds]
+        found = [self.kinds[kind] for kind in kinds if kind in self.kinds]
+        if len(found) > 1:
+            return [event for event in self.events if event.kind in kinds]
+        return found[0] if found else ()
 
     def single(self, kind: str) -> Data:
         found = self.of(kind)
@@ -92,10 +115,15 @@ class _Book:
             self.problems.append(f"{len(found)} events `{kind}` where exactly one is due")
         return found[0].data if found else {}
 
+    def ended_with(self, end: Data) -> Iterable[str]:
+        """Return the problems that the runner had, which its last event lists."""
+        problems = end.get("problems", [])
+        return map(str, problems) if isinstance(problems, list) else ["problems cannot be read"]
+
     def read(self, reader: Callable[[Event], T | None], *kinds: str) -> tuple[T, ...]:
         """Return what a reader makes of the events of some kinds, if it makes anything of them."""
-        found = (self.one(reader, event) for event in self.of(*kinds))
-        return tuple(one for one in found if one is not None)
+        found = [self.one(reader, event) for event in self.of(*kinds)]
+        return tuple([one for one in found if one is not None])
 
     def one(self, reader: Callable[[Event], T | None], event: Event) -> T | None:
         """Return what a reader makes of an event; what it cannot read is a problem of the run."""
@@ -105,20 +133,15 @@ class _Book:
             self.problems.append(f"event {event.id} `{event.kind}`: {type(failure).__name__}")
             return None
 
-    def _events(self, run_id: str, lines: Iterable[bytes]) -> Iterable[Event]:
-        for number, written in enumerate(lines, 1):
-            try:
-                yield _event(run_id, number, parse(written))
-            except (Refused, *UNREADABLE) as failure:
-                self.problems.append(f"line {number} cannot be read: {type(failure).__name__}")
-
 
 def _event(run_id: str, number: int, data: Any) -> Event:  # noqa: ANN401 - undecoded JSON
     """Return the event of a line that was just decoded, whose own fields are taken out of it."""
-    seq, kind, source, at_ms, actor = (data.pop(name) for name in ENVELOPE)
-    if seq != number:
+    take = data.pop
+    seq, kind, source = take("seq"), take("kind"), take("source")
+    at_ms, actor = take("at_ms"), take("actor")
+    if seq != number or not isinstance(actor, str):
         raise ValueError(number)
-    data.pop("chain", None)
+    take("chain", None)
     return Event(f"{run_id}#{number}", number, kind, source, at_ms, actor, data)
 
 
@@ -145,10 +168,14 @@ def _exchanges(book: _Book) -> tuple[ExchangeEvidence, ...]:
 
     An unanswered question stays out.
     """
-    answers = {(event.actor, event.data.get("ask")): event for event in book.of("model_answered")}
+    answers: dict[tuple[str, object], Event] = {}
+
+    def file(answered: Event) -> None:
+        answers[answered.actor, answered.data.get("ask")] = answered
 
     def read(asked: Event) -> ExchangeEvidence | None:
         answered = answers.get((asked.actor, asked.data["ask"]))
         return None if answered is None else reading.read_exchange(asked, answered)
 
+    book.read(file, "model_answered")
     return book.read(read, "model_asked")

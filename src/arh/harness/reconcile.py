@@ -20,8 +20,8 @@ from arh.records.control.evidence import (
 )
 
 Data = Mapping[str, Any]
-BELIEVED_COMMITTED = frozenset({"committed", "replayed"})
-BELIEVED_UNCHANGED = frozenset({"not_started", "not_committed"})
+BELIEVED_COMMITTED = ("committed", "replayed")
+BELIEVED_UNCHANGED = ("not_started", "not_committed")
 
 
 def reconcile(
@@ -67,7 +67,7 @@ def _commit_chain(
                 commit, f"commit {number} changes records and leaves the state as it was"
             )
         digest = commit.state_after
-    if digest is not None and end.get("state") not in {None, digest}:
+    if digest is not None and end.get("state") not in (None, digest):
         message = "the state changed outside of every transaction before the run ended"
         yield Discrepancy("conflict", "", message, ())
 
