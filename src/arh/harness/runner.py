@@ -23,7 +23,7 @@ from arh.harness.assertions import InvariantChecker
 from arh.harness.composition import Composition, Work, offered
 from arh.harness.control import Control
 from arh.harness.environment import RunEnvironment, Silent
-from arh.harness.evidence import build_evidence
+from arh.harness.evidence import build_evidence, read_own
 from arh.harness.handed import handed_task, text_of
 from arh.harness.recorder import Data, Redact, RunRecorder, keep_all
 from arh.harness.schedule import Baton
@@ -77,7 +77,9 @@ class RunOutput:
     @cached_property
     def evidence(self) -> Evidence:
         """What the lines say, read when first asked for: a third of what the run itself costs."""
-        return build_evidence(self.run_id, self.lines, self.state, faults=self.faults)
+        return build_evidence(
+            self.run_id, self.lines, self.state, faults=self.faults, read=read_own
+        )
 
 
 @dataclass(frozen=True, slots=True)
