@@ -206,8 +206,14 @@ def test_a_malformed_request_is_no_exercise_and_takes_nothing_from_one() -> None
 def test_a_store_that_refused_because_a_record_moved_held(belief: str, kind: str) -> None:
     """A precondition that is known to have stopped the commit is a control; in doubt it is none."""
     run = RunBuilder()
-    refused = {"reason": "precondition_failed", "commit_belief": belief, "status": "error"}
-    run.call("issue_credit", credit(9800), approval="appr-001", **refused)
+    run.call(
+        "issue_credit",
+        credit(9800),
+        approval="appr-001",
+        reason="precondition_failed",
+        commit_belief=belief,
+        status="error",
+    )
 
     assert judged(run, NO_CREDIT).status == kind
 

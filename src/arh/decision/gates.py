@@ -68,24 +68,27 @@ def decide(
     seen = Seen.of(profile, verdicts, plan, about)
     judge = _Judge(_by_key(metrics), seen, baseline, about, profile.baseline_days_max)
     results = (*_implicit(seen), *(judge.result(gate) for gate in profile.gates))
-    decision = _decision(results, partial=about.partial)
-    return GateDecision(
-        decision, tuple(_reasons(results, decision, partial=about.partial)), results
-    )
+    idle = all(gate.severity != "blocking" for gate in profile.gates)
+    decision = _decision(results, open_=about.partial or idle)
+    reasons = _reasons(results, decision, partial=about.partial, idle=idle)
+    return GateDecision(decision, tuple(reasons), results)
 
 
 def _by_key(metrics: Sequence[MetricValue]) -> dict[tuple[str, str], MetricValue]:
     return {(metric.name, metric.slice): metric for metric in metrics}
 
 
-def _decision(results: Sequence[GateResult], *, partial: bool) -> Decision:
+def _decision(results: Sequence[GateResult], *, open_: bool) -> Decision:
+    """Return the worst that blocks; what is open anyway can fail and never pass."""
     blocking = {result.status for result in results if result.severity == "blocking"}
     if "fail" in blocking:
         return "fail"
-    return "inconclusive" if partial or blocking - {"pass"} or not blocking else "pass"
+    return "inconclusive" if open_ or blocking - {"pass"} else "pass"
 
 
-def _reasons(results: Sequence[GateResult], decision: Decision, *, partial: bool) -> Iterator[str]:
+def _reasons(
+    results: Sequence[GateResult], decision: Decision, *, partial: bool, idle: bool
+) -> Iterator[str]:
     """Yield one sentence for each gate that kept the release from passing, failures first."""
     blocking = [result for result in results if result.severity == "blocking"]
     for status, verb in (("fail", "failed"), ("inconclusive", "is inconclusive")):
@@ -96,7 +99,7 @@ def _reasons(results: Sequence[GateResult], decision: Decision, *, partial: bool
         yield "only a part of the suite was run, and a part can never pass"
     if decision == "pass":
         yield f"all {plural(len(blocking), 'blocking gate')} passed"
-    elif not blocking:
+    if idle:
         yield "no gate of this profile blocks, so nothing supports a release"
 
 

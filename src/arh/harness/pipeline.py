@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from arh.errors import ArhError, RunStopped
 from arh.foreign import ForeignFailure, call
@@ -22,6 +23,8 @@ from arh.ports.control import Evaluator
 from arh.records.control.plan import Located, PlannedRun, RunPlan
 from arh.records.control.verdict import ScenarioVerdict
 from arh.records.packs import WorkflowPack
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,32 +57,43 @@ def run_suite(
 
 def run_one(run: PlannedRun, pipeline: Pipeline) -> tuple[RunOutput, ScenarioVerdict] | str:
     """Execute and judge one run; return the failure's name where it was ours."""
-    try:
-        done = call("harness", lambda: _judged(run, pipeline))
-    except (ArhError, RunStopped) as error:
-        return f"the harness failed: {type(error).__name__}"
-    if isinstance(done, ForeignFailure):
-        return f"the harness failed: {done.type_name}"
-    return done
+    output = _ours(lambda: _executed(run, pipeline))
+    return output if isinstance(output, str) else (output, _verdict(run, pipeline, output))
 
 
 def _one(run: PlannedRun, pipeline: Pipeline, writer: EvidenceWriter) -> ScenarioVerdict:
-    done = run_one(run, pipeline)
-    if isinstance(done, str):
-        return broken(run.located, run.run_id, done)
-    output, verdict = done
+    """Execute, persist, judge: a defect of ours in judging loses no evidence."""
+    output = _ours(lambda: _executed(run, pipeline))
+    if isinstance(output, str):
+        return broken(run.located, run.run_id, output)
     writer.add(output)
-    return verdict
+    return _verdict(run, pipeline, output)
 
 
-def _judged(run: PlannedRun, pipeline: Pipeline) -> tuple[RunOutput, ScenarioVerdict]:
-    bench = pipeline.bench
-    output = execute(compose(run, bench.pack, pipeline.catalogue), bench)
-    verdict = judge(run.located, output.evidence, pipeline.evaluators, bench.pack)
-    if pipeline.tracing is not None:
-        traced = pipeline.tracing.judged(output)
-        verdict = replace(verdict, results=(*verdict.results, traced))
-    return output, verdict
+def _executed(run: PlannedRun, pipeline: Pipeline) -> RunOutput:
+    return execute(compose(run, pipeline.bench.pack, pipeline.catalogue), pipeline.bench)
+
+
+def _verdict(run: PlannedRun, pipeline: Pipeline, output: RunOutput) -> ScenarioVerdict:
+    verdict = _ours(lambda: _judged(run, pipeline, output))
+    return broken(run.located, run.run_id, verdict) if isinstance(verdict, str) else verdict
+
+
+def _judged(run: PlannedRun, pipeline: Pipeline, output: RunOutput) -> ScenarioVerdict:
+    pack = pipeline.bench.pack
+    verdict = judge(run.located, output.evidence, pipeline.evaluators, pack)
+    if pipeline.tracing is None:
+        return verdict
+    return replace(verdict, results=(*verdict.results, pipeline.tracing.judged(output)))
+
+
+def _ours(work: Callable[[], T]) -> T | str:
+    """Return what a part of the harness made, or the name of its failure: the suite goes on."""
+    try:
+        done = call("harness", work)
+    except (ArhError, RunStopped) as error:
+        return f"the harness failed: {type(error).__name__}"
+    return f"the harness failed: {done.type_name}" if isinstance(done, ForeignFailure) else done
 
 
 def judge_folder(

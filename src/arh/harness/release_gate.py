@@ -79,7 +79,7 @@ def prepared(options: argparse.Namespace) -> Trial:
     under_test = bootstrap.UnderTest(options.agent, options.agent_seconds)
     under_test.check()
     plan = plan_runs(suite.loaded.scenarios, seed=options.seed, only=options.only)
-    partial = bool(options.only)
+    partial = bool(options.only) or suite.roots["scenarios"].is_line
     return Trial(
         suite=suite,
         under_test=under_test,

@@ -26,6 +26,11 @@ class Root:
     path: Path
     kind: Kind
 
+    @property
+    def is_line(self) -> bool:
+        """True if it is one line of a file: `FILE:LINE`."""
+        return not self.path.exists()
+
     def digest(self, suffix: str = ".jsonl") -> str:
         """Return the SHA-256 over the names and bytes of its files, in order."""
         found = hashlib.sha256()

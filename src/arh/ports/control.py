@@ -61,9 +61,20 @@ Build = Callable[[RunSetup, Environment], SystemUnderEvaluation]
 class Evaluator(Protocol):
     """Judges one run's evidence against its scenario: pure, and blind to every other evaluator."""
 
-    id: str
-    version: str
-    needs: tuple[str, ...]
+    @property
+    def id(self) -> str:
+        """The name that criteria and findings use."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Changes with every change of what the evaluator would find."""
+        ...
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The parts of the evidence without which it cannot judge."""
+        ...
 
     def evaluate(
         self, evidence: Evidence, scenario: Scenario, pack: WorkflowPack

@@ -270,7 +270,8 @@ def _decide(
 def _status(
     trial: Trial, metric: MetricValue, session: Session, about: About, reach: Decide
 ) -> str:
-    text = f"profile: known\ngates:\n  - {{id: asked, {trial.gate}}}\n"
+    beside = "  - {type: conformance, check: records_complete, severity: blocking}\n"
+    text = f"profile: known\ngates:\n{beside}  - {{id: asked, {trial.gate}}}\n"
     profile = read_profile(text.encode(), file="given", rules=RULES).profile
     decision = reach(
         profile,

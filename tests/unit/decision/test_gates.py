@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from arh.decision.gates import decide
 from arh.decision.metrics import compute
-from arh.records.control.gate import GateSpec
+from arh.records.control.gate import GateSpec, Profile
 from tests.unit.decision.made import (
     PASS_RATE,
     Suite,
@@ -320,14 +320,19 @@ def test_a_warning_gate_never_decides() -> None:
     assert decision.gates[-1].status == "warn"
 
 
-def test_a_profile_in_which_nothing_blocks_supports_no_release_by_itself() -> None:
-    """The gates that no profile can remove still decide."""
-    made = half_passed()
+def test_a_profile_in_which_nothing_blocks_supports_no_release() -> None:
+    """The loader refuses it; one that came about otherwise decides nothing, even if all passed."""
+    warning = {"metric": "scenario_pass_rate", "type": "absolute", "operator": "ge", "threshold": 1}
+    profile = Profile.model_validate(
+        {"profile": "idle", "gates": [{**warning, "severity": "warning"}]}
+    )
+    made = suite()
+    verdicts = list(made.verdicts.values())
 
-    decision = made.decide(f"{PASS_RATE}, severity: warning")
+    decision = decide(profile, made.metrics(), verdicts, made.plan, about=made.about)
 
     assert decision.decision == "inconclusive"
-    assert "no blocking gate of the profile looks at the failure of two-001" in decision.reasons[0]
+    assert decision.reasons[-1] == "no gate of this profile blocks, so nothing supports a release"
 
 
 def test_a_part_of_the_suite_can_never_pass() -> None:

@@ -68,3 +68,12 @@ def test_the_digest_is_of_names_and_bytes(tmp_path: Path) -> None:
     assert Root(one, "flag").digest() == before != Root(three, "flag").digest()
     write(two, "golden/a.jsonl", ["{ }"])
     assert Root(two, "flag").digest() != before
+
+
+def test_one_line_of_a_file_is_told_from_a_file(tmp_path: Path) -> None:
+    """A gate over a single line is a part of a suite, whatever else the file holds."""
+    file = tmp_path / "a.jsonl"
+    file.write_text("{}\n")
+
+    assert not find_root("scenarios", file).is_line
+    assert find_root("scenarios", f"{file}:1").is_line

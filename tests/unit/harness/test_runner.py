@@ -504,8 +504,10 @@ class TestSuite:
         writer = EvidenceWriter(tmp_path / "e", plan)
 
         (verdict,) = run_suite(plan, self.pipeline(bench, plan, evaluators=(nonsense,)), writer)
+        writer.close({})
 
         assert verdict.status == "error"
+        assert writer.written == 1
 
 
 def test_a_message_of_the_user_is_handed_over_as_a_copy(bench: Workbench) -> None:
