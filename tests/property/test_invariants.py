@@ -74,7 +74,7 @@ def test_folding_changes_in_equals_looking_at_everything(
         run.seed(seed.collection, seed.key, seed.value or {}, tenant=seed.tenant)
     initial = run.build().initial
     assert initial is not None
-    invariants = Invariants(GIVEN)
+    invariants = Invariants(GIVEN, identities=frozenset(), amounts=frozenset())
     latest = {result.name: result.holds for result in invariants.begin(initial.rows)}
     for number, changes in enumerate(told):
         run.call("write", {"n": number}, writes=changes)

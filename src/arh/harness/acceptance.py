@@ -44,13 +44,12 @@ class Reached:
 
 def states_of(evidence: Evidence, scenario: Scenario, pack: WorkflowPack) -> States:
     """Return the states of the run, with who may act in it and which fields hold money."""
-    amounts = (tool.manifest.amount_argument for tool in pack.tools)
     return States(
         evidence.initial,
         evidence.final,
         evidence.commits,
         identities=identities(scenario),
-        amounts=frozenset(name for name in amounts if name),
+        amounts=amounts_of(pack),
     )
 
 
@@ -75,6 +74,12 @@ def any_holds(results: Iterable[Reached]) -> bool | None:
 def identities(scenario: Scenario) -> Identities:
     """Return the (subject, tenant) pairs of everybody whom the scenario trusts to act."""
     return frozenset((who.caller, who.tenant) for who in principals(scenario).values())
+
+
+def amounts_of(pack: WorkflowPack) -> frozenset[str]:
+    """Return the fields that hold money: the amount arguments of the pack's tools."""
+    names = (tool.manifest.amount_argument for tool in pack.tools)
+    return frozenset(name for name in names if name)
 
 
 def principals(scenario: Scenario) -> dict[str, Principal]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from arh.harness.assertion_kinds import (
     WITH_INITIAL,
@@ -28,6 +29,8 @@ from arh.records.control.scenario import Assertion
 from arh.records.state import Change, CommitEntry, Record
 
 Source = Callable[[str], Iterable[StateRow] | None]
+
+_BADNESS: Final = {True: 0, None: 1, False: 2}
 
 
 class States:
@@ -89,11 +92,7 @@ class Invariants:
     """Assertions that must hold at every moment, followed change by change."""
 
     def __init__(
-        self,
-        assertions: Iterable[Assertion],
-        *,
-        identities: Identities = frozenset(),
-        amounts: frozenset[str] = frozenset(),
+        self, assertions: Iterable[Assertion], *, identities: Identities, amounts: frozenset[str]
     ) -> None:
         """Name every assertion: by its own id, else by its place."""
         self._watches = tuple(
@@ -131,11 +130,7 @@ class InvariantChecker:
     """Invariants of a live run: `check` after every attempt, commit and reconciliation."""
 
     def __init__(
-        self,
-        assertions: Iterable[Assertion],
-        *,
-        identities: Identities = frozenset(),
-        amounts: frozenset[str] = frozenset(),
+        self, assertions: Iterable[Assertion], *, identities: Identities, amounts: frozenset[str]
     ) -> None:
         """Start before the run, with nothing read."""
         self._invariants = Invariants(assertions, identities=identities, amounts=amounts)
@@ -146,7 +141,8 @@ class InvariantChecker:
     def check(self, reader: StateReader) -> tuple[InvariantResult, ...]:
         """Return the results that may have changed since the last check; the first one gives all.
 
-        A state that moved without a commit entry is read anew in full.
+        Each commit is taken in by itself, so that what a later one repairs is seen. A state that
+        moved without a commit entry is read anew in full.
         """
         if not self._collections:
             return ()
@@ -157,10 +153,20 @@ class InvariantChecker:
         self._digest = digest
         if first:
             return self._invariants.begin(_live(reader))
-        results = self._invariants.fold(_effects(entries, self._collections))
+        results = [self._invariants.fold(_effects(e, self._collections)) for e in entries]
         if digest != (entries[-1].state_after if entries else last):
-            return self._invariants.reread(_live(reader))
-        return results
+            results.append(self._invariants.reread(_live(reader)))
+        return _worst(results)
+
+
+def _worst(checks: Iterable[Sequence[InvariantResult]]) -> tuple[InvariantResult, ...]:
+    """Return the worst result of each invariant, the first of those that are as bad."""
+    found: dict[str, InvariantResult] = {}
+    for result in (each for results in checks for each in results):
+        known = found.get(result.name)
+        if known is None or _BADNESS[result.holds] > _BADNESS[known.holds]:
+            found[result.name] = result
+    return tuple(found.values())
 
 
 def invariant_name(number: int, assertion: Assertion) -> str:
@@ -273,12 +279,11 @@ def _row(record: Record) -> StateRow:
     )
 
 
-def _effects(entries: Iterable[CommitEntry], wanted: frozenset[str]) -> list[Effect]:
+def _effects(entry: CommitEntry, wanted: frozenset[str]) -> list[Effect]:
     """Return the effects that somebody looks at; no other value is decoded."""
     all_business = SIDE_EFFECTS in wanted
     return [
         _effect(entry, change)
-        for entry in entries
         for change in entry.changes
         if change.collection in wanted or (all_business and not change.collection.startswith("_"))
     ]

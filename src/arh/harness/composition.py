@@ -1,7 +1,8 @@
 """Turns one planned run into everything the runner needs, and nothing that it must not know.
 
 Of a scenario's expectations only the invariants reach the runner, because they are checked while
-the run goes on. The rest stays with the evaluators.
+the run goes on, together with whom the scenario trusts to act and which fields hold money: what
+stops a run and what judges it read the same. The rest stays with the evaluators.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from arh.harness.acceptance import amounts_of, identities
+from arh.harness.assertion_kinds import Identities
 from arh.harness.control import WatchdogLimits
 from arh.harness.datasets import DatasetCatalogue
 from arh.harness.setup import soak_tasks, to_fault_plans, to_setup
@@ -37,7 +40,10 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """One run, ready to be executed."""
+    """One run, ready to be executed.
+
+    `identities` are the (subject, tenant) pairs that may act, `amounts` the fields that hold money.
+    """
 
     run: PlannedRun
     setup: RunSetup
@@ -45,6 +51,8 @@ class Composition:
     turns: tuple[UserTurn, ...]
     faults: tuple[FaultPlan, ...]
     invariants: tuple[Assertion, ...]
+    identities: Identities
+    amounts: frozenset[str]
     schedule: Schedule | None
     watchdog: WatchdogLimits
     datasets: tuple[tuple[str, str], ...] = ()
@@ -63,6 +71,8 @@ def compose(run: PlannedRun, pack: WorkflowPack, catalogue: DatasetCatalogue) ->
         turns=tuple(scenario.stimulus.turns),
         faults=to_fault_plans(scenario),
         invariants=tuple(scenario.expectations.invariants),
+        identities=identities(scenario),
+        amounts=amounts_of(pack),
         schedule=_schedule(scenario),
         watchdog=_watchdog(scenario, sum(len(w) for _, w in works)),
         datasets=tuple((r.collection, catalogue.load_verified(r).digest) for r in refs),

@@ -33,6 +33,7 @@ def reconcile(
     """Return every disagreement between the sources of a run, in a fixed order."""
     return (
         *_counts(calls, commits, end),
+        *_end_state(end),
         *_commit_chain(commits, end, initial),
         *_record_chains(commits),
         *_unattempted(calls, commits),
@@ -49,6 +50,15 @@ def _counts(
         if counted != found:
             message = f"the runner counted {counted} {name}, the log holds {found}"
             yield Discrepancy("gap", "", message, ())
+
+
+def _end_state(end: Data) -> Iterator[Discrepancy]:
+    """Yield a gap if the runner could not read one end state; an end that says nothing is none."""
+    consistency = end.get("consistency")
+    met = consistency.get("met") if isinstance(consistency, Mapping) else False
+    if end and met is not True:
+        message = "the store moved while its end state was read, or holds commits not on record"
+        yield Discrepancy("gap", "", message, ())
 
 
 def _commit_chain(

@@ -146,7 +146,11 @@ class _Run:
         )
         self.sue = bench.build(self.setup, self.environment)
         self.reader = self.sue.store.reader()
-        self.invariants = InvariantChecker(composition.invariants)
+        self.invariants = InvariantChecker(
+            composition.invariants,
+            identities=composition.identities,
+            amounts=composition.amounts,
+        )
         self.commits = 0
         self.sessions: dict[str, RunSession] = {}
         self.ends: list[str] = []
@@ -177,9 +181,11 @@ class _Run:
             self._hang()
 
     def end(self) -> RunOutput:
-        """Settle what is left and write the last line."""
+        """Settle what is left, look at the invariants once more and write the last line."""
+        before = self._position()
         self._settle()
-        self.recorder.record("run_ended", "runner", self._footer())
+        self._check_invariants("the end")
+        self.recorder.record("run_ended", "runner", self._footer(before, self._position()))
         return RunOutput(
             self.setup.run_id,
             tuple(self.recorder.lines),
@@ -326,7 +332,11 @@ class _Run:
             "defect": setup.defect,
         }
 
-    def _footer(self) -> Data:
+    def _position(self) -> tuple[int, str]:
+        """Return how many commits the store says it holds, and the digest of its state."""
+        return self.reader.sequence(), self.reader.digest()
+
+    def _footer(self, before: tuple[int, str], after: tuple[int, str]) -> Data:
         stop = self.control.stopped
         termination = stop.termination if stop is not None else _joint(self.ends)
         data: Data = {
@@ -334,8 +344,8 @@ class _Run:
             "stopped_by": self.control.stopped_by,
             "detail": stop.detail if stop is not None else "",
             "problems": list(self.control.problems),
-            "state": self.reader.digest(),
-            "consistency": self._consistency(),
+            "state": after[1],
+            "consistency": self._consistency(before, after),
             "calls": self.control.calls_passed,
             "commits": self.commits,
             "root": self.recorder.root,
@@ -345,12 +355,14 @@ class _Run:
             data["problems"] = [*self.control.problems, *_unfired(self.baton)]
         return data
 
-    def _consistency(self) -> Data:
-        """Say at which point the final state was read.
+    def _consistency(self, before: tuple[int, str], after: tuple[int, str]) -> Data:
+        """Say whether the final state is one state: read twice alike, and all of it on record.
 
-        The store is local, so the first read is it.
+        A store that moves while nobody acts any more, or that holds other commits than were
+        recorded, has no end state that could be judged.
         """
-        return {"source": "store", "revision": self.reader.sequence(), "attempts": 1, "met": True}
+        met = before == after and after[0] == self.commits
+        return {"source": "store", "revision": after[0], "reads": 2, "met": met}
 
 
 def commit_data(entry: CommitEntry) -> Data:

@@ -27,7 +27,7 @@ def compared(evidence: Evidence, **end: object) -> tuple[Discrepancy, ...]:
     final = evidence.final
     assert final is not None
     counted = {"calls": len(evidence.calls), "commits": len(evidence.commits)}
-    last = {**counted, "state": final.digest, **end}
+    last = {**counted, "state": final.digest, "consistency": {"met": True}, **end}
     return reconcile(evidence.calls, evidence.commits, last, evidence.initial)
 
 
@@ -50,6 +50,14 @@ def test_a_log_that_holds_less_than_was_counted_is_a_gap(counted: str) -> None:
 
     assert found.kind == "gap"
     assert "counted 7" in found.message
+
+
+@pytest.mark.parametrize("read", [{"met": False}, {"met": 1}, {}, None, "met"])
+def test_an_end_state_that_was_not_read_as_one_is_a_gap(read: object) -> None:
+    """Only what says in so many words that it was met was met."""
+    (found,) = compared(told(), consistency=read)
+
+    assert (found.kind, found.message.startswith("the store moved")) == ("gap", True)
 
 
 def test_an_effect_without_an_attempt_is_a_conflict() -> None:

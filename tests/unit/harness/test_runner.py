@@ -22,6 +22,7 @@ from arh.harness.plan import plan_runs
 from arh.harness.runner import Bench, RunOutput, execute
 from arh.harness.setup import to_fault_plans
 from arh.ports.control import Evaluator
+from arh.ports.environment import Environment
 from arh.ports.sue import Agent, Gateway, Model, Session
 from arh.records.control.evidence import Evidence
 from arh.records.control.plan import RunPlan
@@ -31,8 +32,12 @@ from arh.records.decisions import ModelReply, ModelRequest
 from arh.records.messages import Message, ToolRequest
 from arh.records.outcomes import ToolOutcome
 from arh.records.packs import WorkflowPack
-from arh.records.setup import ActorSetup
+from arh.records.setup import ActorSetup, RunSetup
+from arh.records.state import CommitEntry, Operation
 from arh.records.tasks import AgentReport, Task
+from arh.state.store import MemoryStore
+from arh.testing.defects.exchange import exchanged
+from arh.testing.defects.store import Reading, WithoutEntries, WrappedReader
 from arh.testing.workbench import Tried, Workbench
 
 GOLDEN = "golden-billing-incident-001"
@@ -349,6 +354,49 @@ def hurried(
     return outputs
 
 
+def isolated(scenario: dict[str, Any]) -> None:
+    """Nobody may touch another tenant's tickets."""
+    scenario["expectations"]["invariants"] = [
+        {"kind": "tenant_isolated", "collection": "tickets", "id": "no-foreign-row"}
+    ]
+
+
+class OtherTenant(WrappedReader):
+    """Shows commit entries as if another tenant had acted, on rows of its own."""
+
+    def changes_since(self, sequence: int) -> tuple[CommitEntry, ...]:
+        """Return entries that are consistent in themselves."""
+        return tuple(map(self._moved, super().changes_since(sequence)))
+
+    def _moved(self, entry: CommitEntry) -> CommitEntry:
+        changes = tuple(replace(change, tenant="tenant-z") for change in entry.changes)
+        operation = replace(entry.operation, tenant="tenant-z")
+        return replace(entry, operation=operation, changes=changes)
+
+
+class Counting(WrappedReader):
+    """Counts one more commit whenever it is asked."""
+
+    asked = 0
+
+    def sequence(self) -> int:
+        """Return a number that grows."""
+        self.asked += 1
+        return super().sequence() + self.asked - 1
+
+
+class Moving(Counting):
+    """Shows another state from the second time on that its position is asked for."""
+
+    def sequence(self) -> int:
+        """Return the same number each time."""
+        return super().sequence() - self.asked + 1
+
+    def digest(self) -> str:
+        """Return another digest later on."""
+        return "0" * 64 if self.asked > 1 else super().digest()
+
+
 class TestStops:
     """What stops a run, and what can be accepted afterwards."""
 
@@ -391,6 +439,73 @@ class TestStops:
             "run_ended",
         ]
         assert tried.verdict.status == "fail"
+
+    def test_an_invariant_is_judged_live_by_whom_the_scenario_trusts(
+        self, bench: Workbench
+    ) -> None:
+        """A commit entry that lies about its tenant is believed neither by stop nor by verdict."""
+        tried = bench.run(
+            GOLDEN,
+            patch=isolated,
+            composer=exchanged(truth=lambda store: Reading(store, OtherTenant)),
+        )
+
+        evidence = tried.output.evidence
+        assert (evidence.termination, evidence.stopped_by) == ("invariant_violation", "invariant")
+        assert evidence.stop_detail.startswith("no-foreign-row: ")
+        assert bench.run(GOLDEN, patch=isolated).output.evidence.termination == "completed"
+
+    def test_an_invariant_that_breaks_after_the_last_attempt_is_seen(
+        self, bench: Workbench
+    ) -> None:
+        """A state that moves without an attempt is looked at before the last line is written."""
+
+        def edited(_task: Task, _session: Session) -> AgentReport:
+            behind = Operation(
+                "op", "key", "create_ticket", "1.1", "", "robot", "robot", "tenant-a"
+            )
+            tx = stores[0].transaction(behind)
+            tx.put("tickets", "TK-0666", {})
+            tx.commit()
+            return AgentReport("completed", "Done.")
+
+        stores: list[MemoryStore] = []
+
+        class Composer(bootstrap.Composer):
+            def seeded_store(self, setup: RunSetup, env: Environment) -> MemoryStore:
+                stores.append(super().seeded_store(setup, env))
+                return stores[-1]
+
+        def strict(scenario: dict[str, Any]) -> None:
+            scenario["expectations"]["invariants"] = [
+                {"kind": "absent", "collection": "tickets", "id": "no-ticket"}
+            ]
+
+        evidence = bench.run(
+            GOLDEN, patch=strict, agent=Acting(edited), composer=Composer
+        ).output.evidence
+
+        assert evidence.stop_detail.startswith("no-ticket: ")
+        assert evidence.invariants[-1].after == "the end"
+
+    @pytest.mark.parametrize("reader", [Moving, Counting, WithoutEntries])
+    def test_an_end_state_that_does_not_hold_still_is_a_gap(
+        self, bench: Workbench, reader: type[WrappedReader]
+    ) -> None:
+        """It is read twice and held against the commits on record; no such run can pass."""
+        tried = bench.run(GOLDEN, composer=exchanged(truth=lambda store: Reading(store, reader)))
+
+        found = [d.message for d in tried.output.evidence.discrepancies if d.kind == "gap"]
+        assert [text for text in found if text.startswith("the store moved")] != []
+        assert tried.verdict.status != "pass"
+
+    def test_a_run_whose_only_flaw_is_an_unsteady_end_state_is_indeterminate(
+        self, bench: Workbench
+    ) -> None:
+        """A gap is doubt about the evidence, no failure of the agent."""
+        tried = bench.run(GOLDEN, composer=exchanged(truth=lambda store: Reading(store, Counting)))
+
+        assert tried.verdict.status == "indeterminate"
 
     def test_the_watchdog_comes_after_every_budget(self, bench: Workbench) -> None:
         """The supervisor stops first; an agent without one is stopped by the watchdog."""
