@@ -31,6 +31,7 @@ from arh.harness.evaluators.non_progress import NonProgressEvaluator
 from arh.harness.evaluators.outcome import OutcomeEvaluator
 from arh.harness.evaluators.response import ResponseEvaluator
 from arh.harness.evaluators.trajectory import TrajectoryEvaluator
+from arh.harness.patterns import check_pack
 from arh.harness.pipeline import Pipeline
 from arh.harness.roots import Root, find_root
 from arh.harness.rules import RULES
@@ -410,11 +411,12 @@ def default_evaluators() -> tuple[Evaluator, ...]:
 
 
 def configure(pack: WorkflowPack, scripts: Scripts) -> Configuration:
-    """Read and check a pack once: its manifests, schemas and policies.
+    """Read and check a pack once: its patterns, manifests, schemas and policies.
 
     Raises:
         AuthoringError: The pack contradicts itself; all problems are listed.
     """
+    check_pack(pack)
     registry = Registry(pack.tools, pack.milestones, source=pack.name)
     policies = {name: read_policy(doc, file=f"{pack.name}:{name}") for name, doc in pack.policies}
     manifests = [tool.manifest for tool in pack.tools]

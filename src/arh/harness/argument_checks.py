@@ -9,10 +9,9 @@ before the call.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import islice
-from typing import Any, Final, cast
+from typing import Final
 
+from arh import regex, schema
 from arh.canonical import Json, JsonValue
 from arh.errors import safe
 from arh.harness.effects import equal
@@ -20,13 +19,11 @@ from arh.harness.precedence import Fault, Path
 from arh.harness.rules import finding
 from arh.harness.segments import Segment
 from arh.harness.texts import (
-    PATTERN_BYTES_MAX,
     amounts,
     holds_token,
     minor_units,
     numbers,
     numbers_of,
-    pattern,
     plain,
     texts_of,
 )
@@ -37,8 +34,6 @@ from arh.records.tools import ToolManifest
 
 MASKED: Final = "[masked]"
 REDACTED: Final = "[redacted:"
-_PROBLEMS_MAX: Final = 5
-_POINTER_CHARS_MAX: Final = 64
 _ABSENT: Final = object()
 
 
@@ -121,7 +116,7 @@ def _expected(
         is_amount = manifest is not None and predicate.argument == manifest.amount_argument
         return "" if _is_mentioned(value, said, is_amount=is_amount) else "what the user named"
     if predicate.matches is not None:
-        fits = isinstance(value, str) and pattern(predicate.matches).search(plain(value))
+        fits = isinstance(value, str) and regex.compiled(predicate.matches).search(plain(value))
         return "" if fits else f"a match of {shown(predicate.matches)}"
     return _out_of_range(predicate, value)
 
@@ -169,30 +164,10 @@ def fits(
     return not _schema_problem(manifest.parameters, call.arguments)
 
 
-def _schema_problem(schema: Json, arguments: Mapping[str, JsonValue]) -> str:
+def _schema_problem(document: Json, arguments: Mapping[str, JsonValue]) -> str:
     """Return why arguments do not fit a schema, or nothing."""
-    validator = compiled(schema)
-    instance = dict(arguments)
-    if validator.is_valid(instance):
-        return ""
-    errors = islice(validator.iter_errors(instance), _PROBLEMS_MAX)
-    told = "; ".join(f"{_pointer(e.instance_path)} {e.kind.name}" for e in errors)
-    return f"ran with arguments that its schema refuses: {told}"
-
-
-def _pointer(path: Iterable[str | int]) -> str:
-    """Return where in the arguments, as a JSON pointer; values are the caller's and not told."""
-    return safe("".join(f"/{step}" for step in path) or "/", chars_max=_POINTER_CHARS_MAX)
-
-
-@lru_cache(maxsize=256)
-def compiled(schema: Json) -> Any:  # noqa: ANN401 - the library's own type, imported on use
-    """Return the validator of a schema (2020-12); nothing is ever fetched."""
-    import jsonschema_rs  # noqa: PLC0415 - 30 ms, on first use
-
-    options = jsonschema_rs.RegexOptions(size_limit=PATTERN_BYTES_MAX)
-    value = cast("dict[str, Any]", schema.value())
-    return jsonschema_rs.Draft202012Validator(value, offline=True, pattern_options=options)
+    told = schema.compiled(document).problems(dict(arguments))
+    return f"ran with arguments that its schema refuses: {'; '.join(told)}" if told else ""
 
 
 def _wrong(

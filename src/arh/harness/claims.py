@@ -12,7 +12,7 @@ All of it is linear in the text: a claim is judged within a window of its senten
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
@@ -24,7 +24,6 @@ from arh.harness.texts import (
     asks,
     denies,
     leaves_open,
-    pattern,
     plain,
     reach,
     says_done,
@@ -34,6 +33,7 @@ from arh.harness.texts import (
 from arh.records.control.evidence import Evidence
 from arh.records.envelope import ResponseEnvelope, read_envelope
 from arh.records.packs import ClaimPattern, WorkflowPack
+from arh.regex import compiled
 
 ClaimStatus = Literal["completed", "blocked", "failed", "pending", "unknown", "denied"]
 
@@ -201,11 +201,11 @@ def _in_prose(
 
 
 def _in_sentence(sentence: str, claimed: ClaimPattern) -> Iterator[ProseClaim]:
-    for match in pattern(claimed.pattern).finditer(sentence):
+    for match in compiled(claimed.pattern).finditer(sentence):
         low = max(0, match.start() - WINDOW_CHARS)
         window = sentence[low : match.end() + WINDOW_CHARS]
         scope = reach(window, match.start() - low, match.end() - low)
-        named: Mapping[str, str | None] = match.groupdict()
+        named = match.groupdict()
         yield ProseClaim(
             claimed.action,
             "unknown" if asks(sentence) else _status(scope, claimed.negations),
@@ -219,6 +219,6 @@ def _in_sentence(sentence: str, claimed: ClaimPattern) -> Iterator[ProseClaim]:
 def _status(scope: str, negations: tuple[str, ...]) -> Literal["completed", "denied", "unknown"]:
     """Return what is said of the action in the part of a sentence that speaks of it."""
     denied = denies(scope)
-    if not denied and not any(pattern(negation).search(scope) for negation in negations):
+    if not denied and not any(compiled(negation).search(scope) for negation in negations):
         return "completed"
     return "denied" if denied and not leaves_open(scope) else "unknown"

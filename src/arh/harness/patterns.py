@@ -1,54 +1,60 @@
-"""Compiles what authors write as patterns and schemas, to say at load whether they are any.
+"""What authors write as patterns and schemas, held against what they may be, when it is loaded.
 
-Patterns are RE2 (linear in time, no look-around), schemas are JSON Schema 2020-12, never fetched.
-Both libraries are imported where they are first needed.
+Whether a text is a pattern, or a document a schema, is for `arh.regex` and `arh.schema` to say,
+which compile them in a run too. Here it is told with its field, and so is what compiles but refuses
+nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from arh.canonical import JsonValue
-from arh.errors import Problem, safe
+from arh import regex, schema
+from arh.canonical import Json, JsonValue, Refused
+from arh.errors import AuthoringError, Problem
+from arh.harness.texts import any_of
+from arh.records.packs import WorkflowPack
 
-_PATTERN_BYTES_MAX = 2**20
+
+def check_pack(pack: WorkflowPack) -> None:
+    """Refuse a pack with a pattern that no answer could be read by.
+
+    Raises:
+        AuthoringError: All such patterns, with their fields.
+    """
+    problems = tuple(_of_pack(pack))
+    if problems:
+        raise AuthoringError(*problems)
 
 
-def pattern_problem(pattern: str, *, field: str) -> Iterator[Problem]:
+def pattern_problem(pattern: str, *, field: str, file: str = "") -> Iterator[Problem]:
     """Yield why a text is no RE2 pattern, or matches every text and so can never fail."""
-    import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - 13 ms that few scenarios need
-
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = _PATTERN_BYTES_MAX
-    try:
-        compiled = re2.compile(pattern, options)
-    except (re2.error, UnicodeEncodeError) as error:
-        yield Problem(pattern, "an RE2 pattern", field=field, hint=_said(error))
-        return
-    if compiled.search(""):
-        yield Problem(pattern, "a pattern that does not match the empty text", field=field)
+    why = regex.problem(pattern)
+    expected = "an RE2 pattern" if why else "a pattern that does not match the empty text"
+    if why or regex.compiled(pattern).search(""):
+        yield Problem(pattern, expected, file, None, field, why)
 
 
-def schema_problem(schema: Mapping[str, JsonValue], *, field: str) -> Iterator[Problem]:
+def schema_problem(document: Mapping[str, JsonValue], *, field: str) -> Iterator[Problem]:
     """Yield why an object is no JSON Schema, or why it refuses nothing."""
-    import jsonschema_rs  # noqa: PLC0415 - 30 ms that few scenarios need
-
-    if not schema:
+    if not document:
         yield Problem("an empty schema accepts every answer", field=field)
         return
     try:
-        jsonschema_rs.Draft202012Validator(
-            dict(schema),
-            offline=True,
-            pattern_options=jsonschema_rs.RegexOptions(size_limit=_PATTERN_BYTES_MAX),
-        )
-    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-        yield Problem("this is no JSON Schema (2020-12)", field=field, hint=_said(error))
+        why = schema.problem(Json.of(document))
+    except Refused as refused:
+        why = refused.reason
+    if why:
+        yield Problem("this is no JSON Schema (2020-12)", field=field, hint=why)
 
 
-def _said(error: Exception) -> str:
-    """Return what a library says of an author's text, made safe and short."""
-    text = error.args[0] if error.args else ""
-    said = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-    return safe(said.partition("\n")[0], chars_max=200)
+def _of_pack(pack: WorkflowPack) -> Iterator[Problem]:
+    for index, claim in enumerate(pack.claims):
+        for at, each in enumerate((claim.pattern, *claim.negations)):
+            part = f"negations[{at - 1}]" if at else "pattern"
+            yield from pattern_problem(each, field=f"claims[{index}].{part}", file=pack.name)
+    for index, each in enumerate(pack.identifiers):
+        yield from pattern_problem(each, field=f"identifiers[{index}]", file=pack.name)
+    if pack.identifiers and regex.problem(any_of(pack.identifiers)):
+        found = "the patterns are too large to be searched for together"
+        yield Problem(found, "", pack.name, None, "identifiers")

@@ -18,19 +18,19 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from arh.canonical import JsonValue
+from arh.regex import compiled, searchable
 
 MINOR_UNITS: Final = 100
-PATTERN_BYTES_MAX: Final = 2**20
 
 
 def plain(text: str) -> str:
     """Return the text with one spelling for what looks alike, and without what does not show."""
     if text.isascii():
         return text
-    text = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode())
+    text = unicodedata.normalize("NFKC", searchable(text))
     return _INVISIBLE.sub("", text.translate(_LOOK_ALIKE))
 
 
@@ -95,15 +95,6 @@ def holds_token(text: str, token: str) -> bool:
 def words(text: str) -> list[str]:
     """Return the words of a text; a hyphen, point, colon or slash inside one is part of it."""
     return _WORD.findall(text)
-
-
-def pattern(source: str) -> Any:  # noqa: ANN401 - the library has no types
-    """Return a compiled RE2 pattern: linear in time, whatever the text.
-
-    Raises:
-        re2.error: The source is no such pattern.
-    """
-    return _compiled(source)
 
 
 def texts_of(value: JsonValue | Mapping[str, JsonValue]) -> list[str]:
@@ -228,8 +219,13 @@ def identifiers(text: str, kinds: tuple[str, ...]) -> list[str]:
     """Return what the patterns of a pack find in a plain text, each once, in order."""
     if not kinds:
         return []
-    any_kind = pattern("|".join(f"(?:{kind})" for kind in kinds))
-    return list(dict.fromkeys(found.group() for found in any_kind.finditer(text)))
+    found = compiled(any_of(kinds)).finditer(text)
+    return list(dict.fromkeys(each.group() for each in found))
+
+
+def any_of(patterns: Iterable[str]) -> str:
+    """Return the pattern that matches wherever one of the patterns does, the first first."""
+    return "|".join(f"(?:{pattern})" for pattern in patterns)
 
 
 @lru_cache(maxsize=4096)
@@ -237,7 +233,7 @@ def kind_of(text: str, kinds: tuple[str, ...]) -> str:
     """Return the first pattern that a whole text fits, or nothing."""
     if len(text) > _IDENTIFIER_CHARS_MAX:
         return ""
-    return next((kind for kind in kinds if pattern(kind).fullmatch(plain(text))), "")
+    return next((kind for kind in kinds if compiled(kind).fullmatch(plain(text))), "")
 
 
 @lru_cache(maxsize=512)
@@ -246,16 +242,6 @@ def _token(token: str) -> re.Pattern[str]:
     left = r"(?<![\w])(?<!\w-)" + (r"(?<!\d[.,])" if token[0].isdigit() else "")
     right = r"(?!\w)(?!-\w)" + (r"(?![.,]\d)" if token[-1].isdigit() else "")
     return re.compile(left + escaped + right, re.IGNORECASE)
-
-
-@lru_cache(maxsize=512)
-def _compiled(source: str) -> Any:  # noqa: ANN401 - the library has no types
-    import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - 13 ms, on first use
-
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = PATTERN_BYTES_MAX * 8
-    return re2.compile(source, options)
 
 
 _WORD: Final = re.compile(r"\w++(?:[-.:/]\w++)*+")

@@ -20,9 +20,9 @@ from arh.model.guards import (
     Guard,
     In,
     Matches,
-    regex_of,
 )
 from arh.model.script_checks import Checks
+from arh.regex import compiled, problem
 
 _OPERATORS: Final = ("in", "gte", "exists", "contains")
 
@@ -67,11 +67,11 @@ def _texts(checks: Checks, field: str, key: str, value: JsonValue) -> list[Condi
 
 def _pattern(checks: Checks, field: str, pattern: str) -> Condition | None:
     """Return the compiled condition, or report that the pattern is none."""
-    regex = regex_of(pattern)
-    if regex is None:
-        checks.fault(field, pattern, "a pattern that RE2 accepts", "RE2 has no look-around")
+    why = problem(pattern)
+    if why:
+        checks.fault(field, pattern, "a pattern that RE2 accepts", why)
         return None
-    return Matches(pattern, regex)
+    return Matches(pattern, compiled(pattern))
 
 
 def _count(checks: Checks, field: str, value: JsonValue) -> Condition | None:

@@ -13,27 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Final
 
 from arh.canonical import JsonValue, encode
 from arh.errors import HarnessError
 from arh.model.situation import MISSING, Found, Situation, at_path
+from arh.regex import Regex, searchable
 
 COUNTS: Final = ("step", "turn", "attempt")
 WORDS: Final = ("last_tool", "last_status", "last_reason")
 TEXTS: Final = ("user_contains", "user_matches", "any_result_contains")
 STATUSES: Final = ("executed", "rejected", "error")
 KEYS: Final = (*COUNTS, *WORDS, *TEXTS, "result.<field>", "called.<tool>")
-
-
-class Regex(Protocol):
-    """A compiled RE2 pattern."""
-
-    groups: int
-
-    def search(self, text: str) -> Any:  # noqa: ANN401 - the library's own untyped match
-        """Return the first match, or `None`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,24 +166,6 @@ def same(one: JsonValue, other: JsonValue) -> bool:
     if isinstance(one, list | dict) or isinstance(other, list | dict):
         return type(one) is type(other) and encode(one) == encode(other)
     return one == other and isinstance(one, bool) == isinstance(other, bool)
-
-
-def regex_of(pattern: str) -> Regex | None:
-    """Return the compiled RE2 pattern, or `None` if it is none."""
-    import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import, seldom needed
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        compiled: Regex = re2.compile(pattern, options)
-    except (re2.error, UnicodeEncodeError):
-        return None
-    return compiled
-
-
-def searchable(text: str) -> str:
-    """Return the text with everything replaced that has no UTF-8 form."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _number(value: object) -> bool:

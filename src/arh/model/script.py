@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from arh.canonical import Json, JsonValue
-from arh.model.guards import Guard, Regex
+from arh.model.guards import Guard
 from arh.model.situation import Situation
 from arh.records.decisions import Decision
+from arh.regex import Regex
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from arh.canonical import Json, JsonValue, Refused, encode
 from arh.errors import Problem, closest
 from arh.model.guard_reader import read_guards
-from arh.model.guards import Regex, contradiction, covers, regex_of
+from arh.model.guards import contradiction, covers
 from arh.model.script import CallPlan, Costs, Fixed, Planned, Rule, Said, Script, Then
 from arh.model.script_checks import Checks
 from arh.model.templates import NAME, faults, has_template
@@ -23,6 +23,7 @@ from arh.records.decisions import (
 from arh.records.decisions import (
     Final as FinalAnswer,
 )
+from arh.regex import Regex, compiled, problem
 
 CONFIG_ID: Final = re.compile(r"scripted:[a-z0-9-]+")
 FILE_BYTES_MAX: Final = 2**20
@@ -87,11 +88,11 @@ def _bind(checks: Checks, value: JsonValue) -> dict[str, Regex]:
         field = f"bind.{name}"
         if not NAME.fullmatch(name) or name in {"result", "results"}:
             checks.fault(field, name, "a name of a-z, 0-9 and _, not result or results")
-        regex = regex_of(checks.text(field, pattern))
-        if regex is None or regex.groups != 1:
-            checks.fault(field, pattern, "an RE2 pattern with exactly one group")
+        text = checks.text(field, pattern)
+        if problem(text) or compiled(text).groups != 1:
+            checks.fault(field, pattern, "an RE2 pattern with exactly one group", problem(text))
         else:
-            bind[name] = regex
+            bind[name] = compiled(text)
     return bind
 
 

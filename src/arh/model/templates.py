@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Final
 
 from arh.canonical import JsonValue, encode
-from arh.model.guards import Regex, searchable
 from arh.model.situation import MISSING, Found, Situation, at_path
+from arh.regex import Regex, searchable
 
 _TEMPLATE: Final = re.compile(r"\{\{\s*([^{}\s]*)\s*\}\}")
 _RESULT: Final = re.compile(r"result((?:\.[A-Za-z0-9_-]+)+)")
@@ -107,7 +107,7 @@ def _bound(regex: Regex, situation: Situation) -> Found:
     for text in reversed(situation.users):
         found = regex.search(searchable(text))
         if found is not None:
-            captured: str | None = found.group(1)
+            captured = found.group(1)
             return MISSING if captured is None else captured
     return MISSING
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from arh.canonical import JsonValue
 from arh.errors import AuthoringError, Problem, closest, quoted
 from arh.ports.environment import UserReply
 from arh.records.messages import Message
+from arh.regex import Regex, compiled, problem, searchable
 
 GUARDS: Final = ("turn", "agent_contains", "agent_matches")
 _FIELDS: Final = ("when", "say", "done")
@@ -59,7 +60,7 @@ class _Turn:
 
     number: int | None
     contains: str | None
-    pattern: Any
+    pattern: Regex | None
     say: str | None
     done: bool
 
@@ -68,7 +69,7 @@ class _Turn:
         return (
             (self.number is None or self.number == asked)
             and (self.contains is None or self.contains in said.casefold())
-            and (self.pattern is None or self.pattern.search(said) is not None)
+            and (self.pattern is None or self.pattern.search(searchable(said)) is not None)
         )
 
 
@@ -108,9 +109,8 @@ def _guard_problems(name: str, value: JsonValue, field: str) -> list[Problem]:
         return [] if good else [Problem(str(value), expected="a count from 1", field=field)]
     if not isinstance(value, str) or not value:
         return [Problem(str(value), expected="a text that is not empty", field=field)]
-    if name == "agent_matches" and _compiled(value) is None:
-        return [Problem(value, expected="an RE2 pattern", field=field)]
-    return []
+    why = problem(value) if name == "agent_matches" else ""
+    return [Problem(value, expected="an RE2 pattern", field=field, hint=why)] if why else []
 
 
 def _turn(turn: Mapping[str, JsonValue]) -> _Turn:
@@ -122,22 +122,10 @@ def _turn(turn: Mapping[str, JsonValue]) -> _Turn:
     return _Turn(
         number=number if isinstance(number, int) else None,
         contains=contains.casefold() if isinstance(contains, str) else None,
-        pattern=_compiled(pattern) if isinstance(pattern, str) else None,
+        pattern=compiled(pattern) if isinstance(pattern, str) else None,
         say=say if isinstance(say, str) else None,
         done=turn.get("done") is True,
     )
-
-
-def _compiled(pattern: str) -> Any:  # noqa: ANN401 - the library has no types
-    """Return the compiled pattern, or `None` if RE2 does not take it."""
-    import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - few turns have patterns
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return re2.compile(pattern, options)
-    except re2.error:
-        return None
 
 
 def _last_said(visible: tuple[Message, ...]) -> str:

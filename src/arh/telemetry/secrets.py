@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Protocol
+from typing import Final
+
+from arh.regex import Match, Regex, compiled, screen
 
 NAME_CHARS_MAX: Final = 256
 
@@ -32,10 +34,6 @@ _NAMES: Final = (
     r"|(?:access|refresh|auth|bearer|session|api|id|csrf|security)[ _-]?token"
     r"|session[ _-]?(?:id|key)|credentials?"
 )
-
-
-class _Match(Protocol):
-    def group(self, group: int = 0, /) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,22 +117,21 @@ _ENDINGS: Final = (
 
 def scrub(text: str) -> str:
     """Return the text with every secret in it replaced."""
-    for shape, compiled in _suspects(text):
-        text = compiled.sub(_replacement(shape), text)
+    for shape, pattern in _suspects(text):
+        text = pattern.sub(_replacement(shape), text)
     return text
 
 
 def suspicious(text: str) -> bool:
     """Return whether anything in the text has the shape of a secret, in one pass over it."""
-    return _screen().Match(text) is not None
+    return _screen()(text) is not None
 
 
 def kinds(text: str) -> tuple[str, ...]:
     """Return the kinds of the secrets in the text, in the order in which shapes are tried."""
     found = []
-    for shape, compiled in _suspects(text):
-        matches: Iterable[_Match] = compiled.finditer(text)
-        if any(shape.holds(match.group()) for match in matches):
+    for shape, pattern in _suspects(text):
+        if any(shape.holds(match.group()) for match in pattern.finditer(text)):
             found.append(shape.kind)
     return tuple(dict.fromkeys(found))
 
@@ -147,9 +144,10 @@ def is_secret_name(name: str) -> bool:
     return letters in _EXACT or letters.endswith(_ENDINGS)
 
 
-def _replacement(shape: Shape) -> Callable[[_Match], str]:
-    def replaced(match: _Match) -> str:
-        whole, kept = match.group(), match.group(1) or ""
+def _replacement(shape: Shape) -> Callable[[Match], str]:
+    def replaced(match: Match) -> str:
+        whole: str = match.group()
+        kept: str = match.group(1) or ""
         if not shape.holds(whole[len(kept) :]):
             return whole
         return f"{kept}[redacted:{shape.kind}]"
@@ -157,35 +155,18 @@ def _replacement(shape: Shape) -> Callable[[_Match], str]:
     return replaced
 
 
-def _suspects(text: str) -> list[tuple[Shape, Any]]:
+def _suspects(text: str) -> list[tuple[Shape, Regex]]:
     """Return the shapes that match somewhere in the text, each with its pattern."""
-    compiled = _compiled()
-    return [compiled[index] for index in sorted(_screen().Match(text) or ())]
+    patterns = _compiled()
+    return [patterns[index] for index in sorted(_screen()(text) or ())]
 
 
 @cache
-def _screen() -> Any:  # noqa: ANN401 - the library is untyped
-    """Return all patterns as one set, which a text is held against in one pass."""
-    import re2  # type: ignore[import-untyped]
-
-    screen = re2.Set.SearchSet(_options())
-    for shape in SHAPES:
-        screen.Add(shape.pattern)
-    screen.Compile()
-    return screen
+def _screen() -> Callable[[str], Sequence[int] | None]:
+    """Return the search for all patterns at once."""
+    return screen([shape.pattern for shape in SHAPES])
 
 
 @cache
-def _compiled() -> tuple[tuple[Shape, Any], ...]:
-    import re2
-
-    return tuple((shape, re2.compile(shape.pattern, _options())) for shape in SHAPES)
-
-
-def _options() -> Any:  # noqa: ANN401 - the library is untyped
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = 16 * 2**20
-    return options
+def _compiled() -> tuple[tuple[Shape, Regex], ...]:
+    return tuple((shape, compiled(shape.pattern)) for shape in SHAPES)

@@ -1,78 +1,17 @@
-"""Argument texts in, checked values out: the only place that says whether a value fits a schema.
+"""Argument texts in, values out, and whether a schema of arguments is closed at every level.
 
-Texts are read strictly (no key twice, no integral float, no lone surrogate), schemas are compiled
-offline and once, with a regular-expression engine that takes linear time. What does not fit is told
-by place and keyword; values never enter a message, since they are the caller's.
+Texts are read strictly: no key twice, no integral float, no lone surrogate. Whether a value fits a
+schema is for `arh.schema` to say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from itertools import islice
-from typing import Any, Final, final
-
-from jsonschema_rs import Draft202012Validator, RegexOptions
+from typing import Final
 
 from arh.canonical import Json, JsonValue, Refused
 
 ARGUMENTS_SIZE_MAX: Final = 2**20
-PROBLEMS_MAX: Final = 5
-SCHEMAS_MAX: Final = 4096
-
-_REGEX_SIZE_MAX: Final = 2**20
-_DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-_NOTED_CHARS_MAX: Final = 64
-
-
-class SchemaRefused(ValueError):  # noqa: N818 - the answer to an author's schema
-    """The schema is not one that can be checked offline in linear time; says why."""
-
-
-@final
-class Schema:
-    """A compiled JSON Schema (draft 2020-12)."""
-
-    __slots__ = ("_validator",)
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        """Compile the document.
-
-        Raises:
-            SchemaRefused: It is no schema, refers to another document, or has a pattern that a
-                linear engine cannot run.
-        """
-        if document.get("$schema", _DRAFT) != _DRAFT:
-            raise SchemaRefused(f"`$schema` is not {_DRAFT}")
-        options = RegexOptions(size_limit=_REGEX_SIZE_MAX, dfa_size_limit=_REGEX_SIZE_MAX)
-        try:
-            self._validator = Draft202012Validator(
-                dict(document), offline=True, pattern_options=options
-            )
-        except ValueError as error:
-            raise SchemaRefused(str(error).partition("\n")[0]) from None
-
-    def fits(self, value: JsonValue) -> bool:
-        """Return true if the value satisfies the schema."""
-        return self._validator.is_valid(value)
-
-    def problems(self, value: JsonValue) -> tuple[str, ...]:
-        """Return the first problems of a value as `/path keyword`, without any of its content."""
-        errors = islice(self._validator.iter_errors(value), PROBLEMS_MAX)
-        return tuple(f"{_pointer(error.instance_path)} {error.kind.name}" for error in errors)
-
-
-@lru_cache(maxsize=SCHEMAS_MAX)
-def compiled(document: Json) -> Schema:
-    """Return the compiled schema of a document; equal documents share one.
-
-    Raises:
-        SchemaRefused: See `Schema`.
-    """
-    schema = document.value()
-    if not isinstance(schema, dict):
-        raise SchemaRefused("a schema is an object")
-    return Schema(schema)
 
 
 def read_arguments(text: object) -> tuple[dict[str, JsonValue], Json] | str:
@@ -167,9 +106,3 @@ def _local(reference: str, root: Mapping[str, JsonValue]) -> JsonValue:
         name = step.replace("~1", "/").replace("~0", "~")
         found = found.get(name, True) if isinstance(found, dict) else True
     return found
-
-
-def _pointer(path: Iterable[str | int]) -> str:
-    """Return a JSON pointer of bounded length, in printable ASCII."""
-    pointer = "".join(f"/{step}" for step in path)[:_NOTED_CHARS_MAX] or "/"
-    return pointer.encode("ascii", "backslashreplace").decode()

@@ -12,7 +12,8 @@ from typing import Final
 from arh.canonical import Json, JsonValue
 from arh.errors import Problem, closest
 from arh.records.tools import Effect, Milestone, ToolManifest
-from arh.tools.arguments import SchemaRefused, compiled, open_objects
+from arh.schema import problem as schema_problem
+from arh.tools.arguments import open_objects
 
 TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _VERSION: Final = re.compile(r"[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]{1,32})?")
@@ -105,11 +106,10 @@ def _naming(manifest: ToolManifest) -> Iterable[Problem]:
 def _schemas(manifest: ToolManifest) -> Iterable[Problem]:
     """Refuse a schema that does not compile, and arguments that are not closed at every level."""
     for field, document in (("parameters", manifest.parameters), ("result", manifest.result)):
-        try:
-            compiled(document)
-        except SchemaRefused as refused:
+        why = schema_problem(document)
+        if why:
             hint = "use draft 2020-12, local references, and patterns without look-around"
-            yield Problem(f"a schema that cannot be used: {refused}", field=field, hint=hint)
+            yield Problem(f"a schema that cannot be used: {why}", field=field, hint=hint)
     parameters = manifest.parameters.value()
     if not isinstance(parameters, dict) or parameters.get("type") != "object":
         yield Problem("another schema", 'a schema with "type": "object"', field="parameters")

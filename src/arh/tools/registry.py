@@ -20,7 +20,7 @@ from arh.records.execution import Tool
 from arh.records.messages import ToolSpec
 from arh.records.outcomes import Mark
 from arh.records.tools import Milestone, ToolManifest
-from arh.tools.arguments import Schema, compiled
+from arh.schema import Schema, compiled
 from arh.tools.manifests import faults_of, milestone_faults, unnamed_twice
 
 

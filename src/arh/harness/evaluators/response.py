@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
+from arh import schema
 from arh.canonical import Json, Refused
 from arh.errors import quoted, safe
-from arh.harness.argument_checks import compiled
 from arh.harness.claims import Answer, answers_of
 from arh.harness.doubts import capped, doubts, unsettled
 from arh.harness.heard import Heard
@@ -196,14 +196,10 @@ def _form(rules: ResponseRules, answer: Answer) -> Iterator[Finding]:
 
 def _schema_problem(rules: ResponseRules, answer: Answer) -> str:
     try:
-        schema = Json.of(rules.json_schema)
+        document = Json.of(rules.json_schema)
     except Refused as refused:
         return f"the schema is no JSON value: {refused.reason}"
-    validator = compiled(schema)
-    if validator.is_valid(answer.value):
-        return ""
-    error = next(iter(validator.iter_errors(answer.value)), None)
-    return safe(error.message, chars_max=_MESSAGE_CHARS_MAX) if error is not None else "no reason"
+    return "; ".join(schema.compiled(document).problems(answer.value))
 
 
 def _unknown_refs(answer: Answer, evidence: Evidence, pack: WorkflowPack) -> Iterator[Finding]:
