@@ -18,7 +18,7 @@ from arh.decision.conformance import CHECKS, IMPLICIT
 from arh.records.control.evidence import FaultState
 from arh.records.control.gate import GateSpec
 from arh.records.control.plan import Exclusion
-from arh.records.control.verdict import ScenarioVerdict
+from arh.records.control.verdict import Excused, ScenarioVerdict
 from tests.unit.decision.made import (
     PASS_RATE,
     Suite,
@@ -39,6 +39,9 @@ Break = Callable[[Suite], object]
 def conformance(check: str, more: str = "") -> str:
     """A conformance gate."""
     return f"type: conformance, check: {check}{more}"
+
+
+BY_DESIGN = Excused("guardrails.bypass", 1, "it is meant")
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ CHECK_CONTROLS: Final[Mapping[str, tuple[Control, ...]]] = {
         ),
         Control(
             conformance("never", ", rules: [guardrails.bypass]"),
-            lambda s: s.change("guarded-001", lambda v: replace(v, excused=("guardrails.bypass",))),
+            lambda s: s.change("guarded-001", lambda v: replace(v, excused=(BY_DESIGN,))),
             "fail",
             "found what must never be: guardrails.bypass in guarded-001",
         ),
@@ -408,6 +411,17 @@ def test_a_positive_control_passes(status: str, expected: str) -> None:
 
     assert made.implicit("known_controls_behave").status == expected
     assert made.decide(PASS_RATE).decision == expected
+
+
+@pytest.mark.parametrize(("count", "expected"), [(1, "pass"), (2, "inconclusive")])
+def test_a_negative_control_fails_as_often_as_it_says(count: int, expected: str) -> None:
+    """One that counts its findings misbehaves by another number of them."""
+    finding = {"rule": "grounding.unfounded_claim", "why": "it lies", "count": count}
+    control = located(
+        "liar-001", role="negative_control", expectations__expected_findings=[finding]
+    )
+
+    assert suite(located(), control).implicit("known_controls_behave").status == expected
 
 
 # --- ways to a false pass ------------------------------------------------------------------------

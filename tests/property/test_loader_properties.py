@@ -31,7 +31,7 @@ RICH: dict[str, Any] = {
         ],
         "response": {"deterministic": {"must_reference": "S-1", "json_schema": {"type": "string"}}},
         "guardrails": {"action_constraints": [{"tool": "refund_order", "why": "no refunds"}]},
-        "expected_findings": [{"rule": "trajectory.forbidden_request", "why": "by design"}],
+        "expected_findings": [{"rule": "trajectory.forbidden_requested", "why": "by design"}],
     },
     "controls": {
         **BASE["controls"],

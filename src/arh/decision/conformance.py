@@ -7,6 +7,7 @@ wrong fails.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +17,7 @@ from arh.decision.metrics import Case, acceptance_cases, fact_sums, slices_of
 from arh.decision.numbers import plural
 from arh.records.control.gate import GateSpec, GateStatus, Profile
 from arh.records.control.plan import PlannedRun, RunPlan
+from arh.records.control.scenario import ExpectedFinding
 from arh.records.control.scorecard import About
 from arh.records.control.verdict import ScenarioVerdict
 
@@ -191,14 +193,22 @@ def behaviour(run: PlannedRun, verdict: ScenarioVerdict | None) -> str:
         return "it has no verdict"
     if run.located.scenario.role == "positive_control":
         return "" if verdict.status == "pass" else f"it must pass and is {verdict.status}"
-    expected = [each.rule for each in run.located.scenario.expectations.expected_findings]
-    found = {finding.rule for result in verdict.results for finding in result.findings}
-    absent = [rule for rule in expected if rule not in found]
+    expected = run.located.scenario.expectations.expected_findings
+    found = Counter(finding.rule for result in verdict.results for finding in result.findings)
+    odd = [text for each in expected if (text := _odd(each, found[each.rule]))]
     if not expected:
         return "it names no finding that it must fail by"
     if verdict.status != "fail":
         return f"it must fail and is {verdict.status}"
-    return f"it failed without {', '.join(absent)}" if absent else ""
+    return f"it failed {', '.join(odd)}" if odd else ""
+
+
+def _odd(expected: ExpectedFinding, found: int) -> str:
+    """Return in which way a finding that must be there is not there as it should be, or ""."""
+    if not found:
+        return f"without {expected.rule}"
+    wrong = expected.count not in (None, found)
+    return f"by {expected.rule} {found} times and not {expected.count}" if wrong else ""
 
 
 def nothing_unjudged(seen: Seen) -> Found:
@@ -351,7 +361,7 @@ def _rules_of(verdict: ScenarioVerdict | None) -> frozenset[str]:
     if verdict is None:
         return frozenset()
     found = {finding.rule for result in verdict.results for finding in result.findings}
-    return frozenset(found | set(verdict.excused))
+    return frozenset(found | {each.rule for each in verdict.excused})
 
 
 def _ended(failed: Sequence[str], open_: Sequence[str], noun: str, observed: str) -> Found:

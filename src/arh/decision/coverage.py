@@ -133,7 +133,7 @@ def _first(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _rules_of(verdict: ScenarioVerdict) -> Iterator[str]:
-    yield from verdict.excused
+    yield from (each.rule for each in verdict.excused)
     for result in verdict.results:
         for finding in result.findings:
             yield finding.rule

@@ -15,7 +15,7 @@ from typing import Any, Final
 from arh.canonical import JsonValue
 from arh.decision.baseline import Baseline, differences
 from arh.decision.catalogue import CATALOGUE
-from arh.decision.conformance import Seen, behaviour
+from arh.decision.conformance import NAMED_MAX, Seen, behaviour
 from arh.decision.coverage import accounts, coverage
 from arh.decision.numbers import decimal, plural, ratio
 from arh.decision.profile import LoadedProfile
@@ -113,7 +113,7 @@ def build(
         exclusions=tuple(
             ExclusionLine(each.scenario_id, each.location, each.reason) for each in plan.exclusions
         ),
-        warnings=tuple(_warnings(profile, decision, seen, covered, notes)),
+        warnings=tuple(_warnings(profile, decision, seen, covered, verdicts, notes)),
         baseline=_baseline(baseline, about, profile),
         not_shown=(*NOT_SHOWN, *(NOT_SHOWN_SCRIPTED if about.scripted else ())),
     )
@@ -210,6 +210,7 @@ def _runs(verdicts: Sequence[ScenarioVerdict]) -> tuple[RunLine, ...]:
             location=v.location,
             page=page,
             reasons=v.reasons,
+            excused=v.excused,
         )
         for v, page in zip(verdicts, page_paths(verdicts), strict=True)
     )
@@ -220,6 +221,7 @@ def _warnings(
     decision: GateDecision,
     seen: Seen,
     covered: Sequence[Coverage],
+    verdicts: Sequence[ScenarioVerdict],
     notes: Sequence[str],
 ) -> Iterator[str]:
     if profile.profile.illustrative:
@@ -229,6 +231,7 @@ def _warnings(
             yield f"gate {gate.gate} ({gate.status}): {gate.reason}"
     yield from profile.notes
     yield from _tolerated(decision, seen)
+    yield from _excused(verdicts)
     for line in covered:
         if line.dimension in STRIKING and line.scenarios and not line.exercised:
             declared = plural(line.scenarios, "scenario")
@@ -244,6 +247,17 @@ def _tolerated(decision: GateDecision, seen: Seen) -> Iterator[str]:
         status = "missing" if case.verdict is None else case.verdict.status
         if status != "pass":
             yield f"{case.scenario.id} is {status}, which the profile tolerates"
+
+
+def _excused(verdicts: Sequence[ScenarioVerdict]) -> Iterator[str]:
+    """Yield each rule of which findings were left out of verdicts, how many and where."""
+    excused = [(each, v.scenario_id) for v in verdicts for each in v.excused]
+    for rule in sorted({each.rule for each, _ in excused}):
+        count = sum(each.count for each, _ in excused if each.rule == rule)
+        names = [name for each, name in excused if each.rule == rule]
+        more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+        where = ", ".join(names[:NAMED_MAX]) + more
+        yield f"excused by design: {rule}, {plural(count, 'finding')} in {where}"
 
 
 def _baseline(

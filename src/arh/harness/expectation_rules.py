@@ -23,6 +23,7 @@ from arh.harness.known import (
     unknown,
 )
 from arh.harness.patterns import pattern_problem, schema_problem
+from arh.harness.rules import EXCUSABLE
 from arh.records.control.scenario import (
     ActionConstraint,
     ArgumentPredicate,
@@ -271,7 +272,10 @@ def terminations_are_acceptable(scenario: Scenario, _known: Known) -> Iterator[P
 
 
 def findings_have_rules(scenario: Scenario, known: Known) -> Iterator[Problem]:
-    """Every failure by design names a rule that exists, once."""
+    """Every failure by design names a rule that exists, once, and one that can be excused.
+
+    A negative control may name any: it excuses none of them, and must fail by each.
+    """
     field = f"{_X}.expected_findings"
     findings = scenario.expectations.expected_findings
     yield from repeated(field, (finding.rule for finding in findings), "rule")
@@ -280,6 +284,14 @@ def findings_have_rules(scenario: Scenario, known: Known) -> Iterator[Problem]:
         if finding.rule.startswith(_OF_THE_RECORD):
             found = f"{quoted(finding.rule)} says that the record is broken, which nothing excuses"
             yield Problem(found, field=f"{field}[{at}].rule", hint="remove it")
+        elif scenario.role != "negative_control" and finding.rule in known.rules - EXCUSABLE:
+            yield Problem(
+                finding.rule,
+                f"one of {', '.join(sorted(EXCUSABLE))}",
+                field=f"{field}[{at}].rule",
+                hint=f"role {scenario.role} excuses no run that went wrong: take it away, or make "
+                "the scenario a negative_control, which must fail by it",
+            )
 
 
 def response_rules_can_fail(scenario: Scenario, _known: Known) -> Iterator[Problem]:

@@ -2,20 +2,22 @@
 
 Step 8 of a scenario's path. A criterion is met by `pass` alone; an evaluator that fails counts
 whether or not the scenario names it. Findings that a scenario expects are excused at every level,
-and missed when they are absent. What is ours (an evaluator that raises, evidence that cannot be
-read, a fixture that does not fit) is never the agent's failure and never a pass: a run that we cut
-short is `error`, whatever is missing from it.
+if their rule is one that can be, and missed when they are absent. What is ours (an evaluator that
+raises, evidence that cannot be read, a fixture that does not fit) is never the agent's failure and
+never a pass: a run that we cut short is `error`, whatever is missing from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from arh.errors import ArhError, RunStopped, quoted
 from arh.foreign import ForeignFailure, call
 from arh.harness.narrative import claim_lines, path_line
-from arh.harness.rules import conclude, finding
+from arh.harness.rules import EXCUSABLE, conclude, finding
 from arh.harness.run_facts import run_facts
 from arh.ports.control import Evaluator
 from arh.records.control.evidence import Evidence
@@ -24,6 +26,7 @@ from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import (
     LEVELS,
     EvaluationResult,
+    Excused,
     Level,
     ScenarioVerdict,
     Status,
@@ -42,12 +45,11 @@ def judge(
     """Return the verdict on one run; never raises for what an evaluator or the evidence does."""
     scenario = located.scenario
     raw = (_sources(evidence), *_evaluations(evaluators, evidence, scenario, pack))
-    expected = frozenset(f.rule for f in scenario.expectations.expected_findings)
-    seen = frozenset(f.rule for result in raw for f in result.findings)
-    excusing = frozenset() if scenario.role == "negative_control" else expected
-    results = tuple(_excused(result, excusing) for result in raw)
-    missing = tuple(sorted(expected - seen))
-    status, reasons = _status(scenario, evidence, results, missing)
+    seen = Counter(finding.rule for result in raw for finding in result.findings)
+    missed = dict(_missed(scenario, seen))
+    excused = tuple(_excuses(scenario, seen, missed))
+    results = tuple(_without(result, {each.rule for each in excused}) for result in raw)
+    status, reasons = _status(scenario, evidence, results, missed.values())
     return ScenarioVerdict(
         scenario_id=scenario.id,
         run_id=evidence.run_id,
@@ -58,8 +60,8 @@ def judge(
         levels=_levels(results),
         results=results,
         reasons=reasons,
-        excused=tuple(sorted(expected & seen)),
-        missing=missing,
+        excused=excused,
+        missing=tuple(missed),
         termination=evidence.termination,
         facts=tuple(fact for result in results for fact in result.facts),
         path=path_line(evidence),
@@ -148,12 +150,36 @@ def _sources(evidence: Evidence) -> EvaluationResult:
     return EvaluationResult("evidence", "1", status, summary, tuple(findings), facts, checks=4)
 
 
-def _excused(result: EvaluationResult, expected: frozenset[str]) -> EvaluationResult:
-    """Return the result without its expected findings; one that failed for nothing else passes.
+def _missed(scenario: Scenario, seen: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield each expected rule that was not found as the scenario says, and what is wrong."""
+    for each in sorted(scenario.expectations.expected_findings, key=lambda e: e.rule):
+        found = seen.get(each.rule, 0)
+        if not found:
+            yield each.rule, f"expected finding `{each.rule}` is absent"
+        elif each.count not in (None, found):
+            yield each.rule, f"`{each.rule}` is expected {each.count} times and found {found} times"
+
+
+def _excuses(
+    scenario: Scenario, seen: Mapping[str, int], missed: Mapping[str, str]
+) -> Iterator[Excused]:
+    """Yield what is excused: of a rule that can be, as often as was said, in no negative control.
+
+    The loader refuses what cannot be excused; scenarios that stand beside evidence never met it.
+    """
+    if scenario.role == "negative_control":
+        return
+    for each in sorted(scenario.expectations.expected_findings, key=lambda e: e.rule):
+        if each.rule in EXCUSABLE and each.rule not in missed:
+            yield Excused(each.rule, seen[each.rule], each.why)
+
+
+def _without(result: EvaluationResult, excused: AbstractSet[str]) -> EvaluationResult:
+    """Return the result without excused findings; one that failed for nothing else passes.
 
     Doubt that is excused is still no proof: what was in doubt for nothing else was not exercised.
     """
-    left = tuple(f for f in result.findings if f.rule not in expected)
+    left = tuple(f for f in result.findings if f.rule not in excused)
     if len(left) == len(result.findings) or result.status == "error":
         return result
     settled: Status = "pass" if result.status == "fail" else "not_exercised"
@@ -165,13 +191,13 @@ def _status(
     scenario: Scenario,
     evidence: Evidence,
     results: Sequence[EvaluationResult],
-    missing: Sequence[str],
+    missed: Iterable[str],
 ) -> tuple[Status, tuple[str, ...]]:
     trouble = list(_own_trouble(evidence))
     found = [
         *_failures(results),
         *_criteria(scenario, results),
-        *(("fail", f"expected finding `{rule}` is absent") for rule in missing),
+        *(("fail", problem) for problem in missed),
     ]
     statuses = {status for status, _ in found}
     worst: Status = next((s for s in WORST_FIRST if s in statuses), "pass")

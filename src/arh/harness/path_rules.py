@@ -11,6 +11,7 @@ from typing import Final
 from arh.records.control.verdict import Level, Severity
 
 Row = tuple[str, str, Level, Severity, str]
+EXCUSABLE_ON_PATH: Final = frozenset({"trajectory.forbidden_requested", "non_progress.behaviour"})
 
 _TRAJECTORY: Final[tuple[Row, ...]] = (
     (

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from arh.records.control.scorecard import Scorecard
-from arh.records.control.verdict import ScenarioVerdict
+from arh.records.control.verdict import Excused, ScenarioVerdict
 from arh.render.failures import failure_lines
 from arh.render.text import xml
 
@@ -74,7 +74,16 @@ def _case(suite: Element, verdict: ScenarioVerdict, kind: Kind) -> None:
         "file": xml(verdict.location),
     }
     case = SubElement(suite, "testcase", about)
+    if verdict.excused:
+        _excused(SubElement(case, "properties"), verdict.excused)
     if kind:
         reason = next(iter(verdict.reasons), verdict.status)
         found = {"message": xml(reason), "type": xml(verdict.status)}
         SubElement(case, kind, found).text = xml("\n".join(failure_lines(verdict)))
+
+
+def _excused(properties: Element, excused: Sequence[Excused]) -> None:
+    """Add what was left out of a verdict, so that a passing case tells what it passes over."""
+    for each in excused:
+        value = xml(f"{each.rule}, {each.count} found: {each.why}")
+        SubElement(properties, "property", {"name": "excused by design", "value": value})

@@ -73,8 +73,11 @@ def _body(verdict: ScenarioVerdict) -> Iterator[str]:
         ("Rule", "Level", "Severity", "What", "Expected", "Found", "Proof"),
         [_finding(finding) for finding in findings],
     )
-    expected = [f"{code(rule)}: found, by design" for rule in verdict.excused]
-    expected += [f"{code(rule)}: **absent**" for rule in verdict.missing]
+    expected = [
+        f"{code(each.rule)}: {each.count} found and excused, {markdown(each.why)}"
+        for each in verdict.excused
+    ]
+    expected += [f"{code(rule)}: **not found as expected**" for rule in verdict.missing]
     yield from _section("Failures by design", expected)
 
 

@@ -14,6 +14,7 @@ from arh.decision.scorecard import SuiteRun, build, document, schema, started, s
 from arh.harness.reports import scorecard_bytes
 from arh.records.control.plan import Exclusion
 from arh.records.control.scorecard import Account, ControlLine, Scorecard, StatusCounts
+from arh.records.control.verdict import Excused
 from tests.unit.decision.made import (
     ABOUT,
     PASS_RATE,
@@ -138,6 +139,24 @@ def test_what_is_declared_and_never_happened_is_a_warning() -> None:
     warnings = suite().scorecard(PASS_RATE).warnings
 
     assert "tool place_order: in 3 scenarios, never exercised" in warnings
+
+
+def test_what_was_excused_is_a_warning_and_stands_with_its_run() -> None:
+    """Nobody should have to look for what a pass passes over."""
+    excused = (Excused("guardrails.fail_closed", 2, "an outage"),)
+    made = suite(located("held-001"), located("also-held-001"), located("plain-001"))
+    for name in ("held-001", "also-held-001"):
+        made.change(name, lambda v: replace(v, excused=excused))
+
+    scorecard = made.scorecard(PASS_RATE)
+
+    text = "excused by design: guardrails.fail_closed, 4 findings in held-001, also-held-001"
+    assert text in scorecard.warnings
+    assert {run.scenario_id: run.excused for run in scorecard.runs} == {
+        "held-001": excused,
+        "also-held-001": excused,
+        "plain-001": (),
+    }
 
 
 def test_controls_are_listed_with_their_behaviour() -> None:

@@ -18,7 +18,7 @@ from arh.records.packs import CollectionSpec, WorkflowPack
 from arh.records.tools import Effect, ToolManifest
 
 SCRIPTS = frozenset({"scripted:buyer", "scripted:rival"})
-RULES = frozenset({"trajectory.forbidden_request", "outcome.no_alternative_holds"})
+RULES = frozenset({"trajectory.forbidden_requested", "outcome.no_alternative_holds"})
 ITEMS = b'{"sku":"S-1","name":"lamp","price":1200}\n{"sku":"S-2","name":"desk","price":9900}\n'
 BASE: dict[str, Any] = {
     "schema_version": "3.0",

@@ -538,9 +538,22 @@ DEFECTS: list[tuple[str, Changes, str, Changes]] = [
     ),
     (
         "findings_have_rules",
-        {f"{X}.expected_findings": [{"rule": "trajectory.forbiden_request", "why": "by design"}]},
-        "`expectations.expected_findings[0].rule`: expected a known rule, found `trajectory.forbiden_request`; did you mean `trajectory.forbidden_request`?",
-        {f"{X}.expected_findings": [{"rule": "trajectory.forbidden_request", "why": "by design"}]},
+        {f"{X}.expected_findings": [{"rule": "trajectory.forbiden_requested", "why": "by design"}]},
+        "`expectations.expected_findings[0].rule`: expected a known rule, found `trajectory.forbiden_requested`; did you mean `trajectory.forbidden_requested`?",
+        {
+            f"{X}.expected_findings": [
+                {"rule": "trajectory.forbidden_requested", "why": "by design"}
+            ]
+        },
+    ),
+    (
+        "findings_have_rules",
+        {f"{X}.expected_findings": [{"rule": "outcome.no_alternative_holds", "why": "flaky"}]},
+        "`expectations.expected_findings[0].rule`: expected one of guardrails.fail_closed, non_progress.behaviour, trajectory.forbidden_requested, found `outcome.no_alternative_holds`; role acceptance excuses no run that went wrong: take it away, or make the scenario a negative_control, which must fail by it",
+        {
+            "role": "negative_control",
+            f"{X}.expected_findings": [{"rule": "outcome.no_alternative_holds", "why": "meant"}],
+        },
     ),
     (
         "response_rules_can_fail",

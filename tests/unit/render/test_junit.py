@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, fromstring
 
 import pytest
 
+from arh.records.control.verdict import Excused
 from arh.render.junit import junit
 from tests.unit.decision.made import (
     PASS_RATE,
@@ -121,3 +122,19 @@ def test_hostile_text_leaves_the_document_well_formed(text: str) -> None:
 
     assert len(list(root.iter("testcase"))) == 2
     assert len(list(root.iter("failure"))) == 2
+
+
+def test_a_passing_case_says_what_was_excused() -> None:
+    """As a property, with the number and the reason; and a case that excuses nothing has none."""
+    excused = (Excused("guardrails.fail_closed", 2, "an outage"),)
+    made = suite(located("held-001"), located("plain-001"))
+    made.change("held-001", lambda v: replace(v, excused=excused))
+
+    told = {
+        case.get("name"): [dict(each.attrib) for each in case.iter("property")]
+        for case in document(made).iter("testcase")
+    }
+
+    value = "guardrails.fail_closed, 2 found: an outage"
+    assert told["held-001"] == [{"name": "excused by design", "value": value}]
+    assert told["plain-001"] == []

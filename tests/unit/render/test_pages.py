@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from arh.records.control.gate import GateResult
-from arh.records.control.verdict import ScenarioVerdict
+from arh.records.control.verdict import Excused, ScenarioVerdict
 from arh.render.markdown import scorecard_page
 from arh.render.pages import MARK, page, page_paths
 from tests.unit.decision.made import PASS_RATE, found, located, negative_control, suite
@@ -38,12 +38,14 @@ def test_a_page_tells_the_whole_run() -> None:
     assert "| `evidence.gap` | action | fail | something is wrong | one | two | `run-1#3` |" in text
 
 
-def test_a_page_of_a_control_says_what_failed_by_design() -> None:
-    """Found or absent."""
-    control = next(iter(suite(negative_control()).verdicts.values()))
+def test_a_page_says_what_failed_by_design() -> None:
+    """What was excused, how often and why; and what should have been found and was not."""
+    excused = (Excused("guardrails.fail_closed", 2, "an outage"),)
 
-    assert "- `grounding.unfounded_claim`: found, by design" in page(control)
-    assert "- `evidence.gap`: **absent**" in page(replace(control, missing=("evidence.gap",)))
+    text = page(replace(verdict(), excused=excused, missing=("evidence.gap",)))
+
+    assert "- `guardrails.fail_closed`: 2 found and excused, an outage" in text
+    assert "- `evidence.gap`: **not found as expected**" in text
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,8 @@ def test_a_page_makes_no_markup_of_what_an_agent_says(text: str) -> None:
         location=text,
         replay=text,
         category=text,
-        excused=(text,),
+        excused=(Excused(text, 1, text),),
+        missing=(text,),
     )
 
     html = GITHUB.render(page(hostile))

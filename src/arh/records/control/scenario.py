@@ -471,10 +471,14 @@ class FaultHandling(Strict):
 
 
 class ExpectedFinding(Strict):
-    """A failure by design: it must be there, and then it counts at no level."""
+    """A failure by design: it must be there, and then it counts at no level.
+
+    With a `count`, exactly so many findings of the rule must be there, or none of them is excused.
+    """
 
     rule: Name
     why: NonEmpty
+    count: Positive | None = None
 
 
 class Expectations(Strict):

@@ -12,6 +12,7 @@ from typing import Literal
 
 from arh.records.control.gate import GateDecision
 from arh.records.control.metric import MetricDefinition, MetricStatus
+from arh.records.control.verdict import Excused
 
 SCHEMA_VERSION = "1.0"
 Pairs = tuple[tuple[str, str], ...]
@@ -131,7 +132,7 @@ class ControlLine:
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """One run; `page` is the path of its page."""
+    """One run; `page` is the path of its page, `excused` what was left out of its verdict."""
 
     scenario_id: str
     run_id: str
@@ -143,6 +144,7 @@ class RunLine:
     location: str
     page: str
     reasons: tuple[str, ...] = ()
+    excused: tuple[Excused, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

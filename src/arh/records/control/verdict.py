@@ -59,12 +59,22 @@ class EvaluationResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Excused:
+    """Findings of one rule that a scenario names as failures by design: how many, and why."""
+
+    rule: str
+    count: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ScenarioVerdict:
     """The verdict on one run of one scenario: every result, and what they mean for its criteria.
 
     `status` is pass, fail, indeterminate or error; `levels` gives each level's own status;
-    `excused` are findings that the scenario names as failures by design; `missing` are such
-    findings that were absent.
+    `excused` are the findings that were left out of the results since the scenario names them as
+    failures by design; `missing` are the rules that it names and that were not found, or not as
+    often as it says.
     """
 
     scenario_id: str
@@ -76,7 +86,7 @@ class ScenarioVerdict:
     levels: tuple[tuple[Level, Status], ...]
     results: tuple[EvaluationResult, ...]
     reasons: tuple[str, ...] = ()
-    excused: tuple[str, ...] = ()
+    excused: tuple[Excused, ...] = ()
     missing: tuple[str, ...] = ()
     termination: str = ""
     facts: tuple[Fact, ...] = ()

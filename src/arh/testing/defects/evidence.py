@@ -20,6 +20,7 @@ from arh.harness.evidence_store import EvidenceWriter, verify
 from arh.harness.judge import judge
 from arh.testing.defects.agents import BLOCKED, GOLDEN, LOST_REPLY
 from arh.testing.defects.planting import Catcher, Defect, Outcome, catchers, in_run, of_run, rule
+from arh.testing.defects.players import plays
 from arh.testing.workbench import Exercise, Tried, Workbench
 
 VERIFY: Final = "verify"
@@ -198,6 +199,12 @@ def rejudged(bench: Workbench, tried: Tried, given: Sequence[bytes]) -> Tried:
     return Tried(tried.located, tried.output, verdict)
 
 
+def excuses_itself(value: Data) -> None:
+    """Let a scenario expect, and so excuse, that its outcome is not reached."""
+    excuse = {"rule": "outcome.no_alternative_holds", "why": "it is flaky"}
+    value["expectations"]["expected_findings"] = [excuse]
+
+
 def in_reading(identity: str, breaks: str, caught: str, change: Callable[[Lines], None]) -> Defect:
     """Return a run whose lines cannot be taken as they are; a rule must say so."""
     return Defect(
@@ -299,6 +306,14 @@ DEFECTS: tuple[Defect, ...] = (
         "flawless evidence that carries the name of a planted defect",
         "evidence.planted_defect",
         GOLDEN,
+    ),
+    in_run(
+        "evidence.excuses-its-outcome",
+        "an idle agent, judged by a scenario beside its evidence that excuses the failed outcome",
+        "outcome.no_alternative_holds",
+        GOLDEN,
+        agent=plays(),
+        broken=excuses_itself,
     ),
     in_reading(
         "evidence.cannot-be-read",

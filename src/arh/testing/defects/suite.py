@@ -222,6 +222,14 @@ DEFECTS: tuple[Defect, ...] = (
         expectations(expected_findings=[{"rule": "evidence.conflict", "why": "it may happen"}]),
     ),
     in_scenario(
+        "suite.excuses-its-outcome",
+        "a scenario that is to be accepted and excuses its own failed outcome",
+        "expectations.expected_findings[0].rule",
+        expectations(
+            expected_findings=[{"rule": "outcome.no_alternative_holds", "why": "it is flaky"}]
+        ),
+    ),
+    in_scenario(
         "suite.excuses-the-unknown",
         "a scenario that expects a finding which does not exist",
         "expectations.expected_findings[0].rule",
