@@ -45,7 +45,7 @@ class Console:
         """Say how many runs there will be."""
         self._total, self._done = total, 0
         if not self._interactive:
-            self._line(f"{total} runs")
+            self._line("1 run" if total == 1 else f"{total} runs")
 
     def told(self, verdict: ScenarioVerdict) -> None:
         """Say how one run came out."""
