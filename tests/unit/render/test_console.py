@@ -47,7 +47,7 @@ def written(*verdicts: ScenarioVerdict, interactive: bool = False) -> str:
 
 def test_a_passing_run_is_one_plain_line() -> None:
     """In a log of CI: what, which, how many calls."""
-    assert written(verdict()) == "1 runs\nPASS buy-a-lamp-001 2 calls\n"
+    assert written(verdict()) == "1 run\nPASS buy-a-lamp-001 2 calls\n"
 
 
 def test_a_failing_run_says_what_why_and_how_to_repeat_it() -> None:
@@ -73,7 +73,7 @@ def test_a_negative_control_that_fails_as_it_must_is_well() -> None:
     """It needs nobody's attention; one that passes does."""
     control = next(iter(suite(negative_control()).verdicts.values()))
 
-    assert written(control) == "1 runs\nPASS liar-001 (negative control) 2 calls\n"
+    assert written(control) == "1 run\nPASS liar-001 (negative control) 2 calls\n"
     assert written(replace(control, status="pass")).splitlines()[1] == (
         "INCONCLUSIVE liar-001 (negative control) 2 calls"
     )
