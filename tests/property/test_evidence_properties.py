@@ -22,6 +22,7 @@ from arh.harness.evidence_store import EvidenceWriter, verify
 from arh.harness.plan import plan_runs
 from arh.harness.recorder import CHAIN_FIELD, chained, genesis, unchained
 from arh.harness.runner import Bench, execute
+from arh.records.control.plan import RunPlan
 from arh.testing.workbench import Workbench
 
 IDS = ("golden-billing-incident-001", "negative-no-unsolicited-credit-001")
@@ -247,6 +248,91 @@ def test_a_tampered_file_is_named(whole: Path, tamper: Callable[[Path], str]) ->
         problems = verify(folder)
 
     assert expected in problems
+
+
+def invented_state(folder: Path) -> str:
+    """A state that no run began with."""
+    (folder / "states" / f"{'a' * 64}.json").write_text("{}")
+    return f"states/{'a' * 64}.json: not in the manifest"
+
+
+def other_file(folder: Path) -> str:
+    """A file that has no place in evidence."""
+    (folder / "extra.jsonl").write_text("{}")
+    return "extra.jsonl: not in the manifest"
+
+
+def hidden_file(folder: Path) -> str:
+    """A file that a listing may leave out."""
+    (folder / "states" / ".hidden").write_text("")
+    return "states/.hidden: not in the manifest"
+
+
+def other_folder(folder: Path) -> str:
+    """A folder, whatever lies in it."""
+    (folder / "more").mkdir()
+    (folder / "more" / "part-0000.jsonl").write_text("{}")
+    return "more: not in the manifest"
+
+
+def forging_name(folder: Path) -> str:
+    """A file whose name would write a line of its own."""
+    (folder / "x\nwhole: 2 runs").write_text("")
+    return r"x\nwhole: 2 runs: not in the manifest"
+
+
+def linked_part(folder: Path) -> str:
+    """The very bytes of a part, but somewhere else."""
+    (folder / PART).rename(folder.parent / PART)
+    (folder / PART).symlink_to(folder.parent / PART)
+    return f"{PART}: a link, and no file of this folder"
+
+
+def linked_states(folder: Path) -> str:
+    """The very states, but somewhere else."""
+    (folder / "states").rename(folder.parent / "states")
+    (folder / "states").symlink_to(folder.parent / "states")
+    return "states: a link, and no file of this folder"
+
+
+def dangling_link(folder: Path) -> str:
+    """A link that leads nowhere yet."""
+    (folder / "later").symlink_to(folder / "nothing")
+    return "later: a link, and no file of this folder"
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        extra_part,
+        invented_state,
+        other_file,
+        hidden_file,
+        other_folder,
+        forging_name,
+        linked_part,
+        linked_states,
+        dangling_link,
+    ],
+)
+def test_a_stranger_is_the_one_thing_that_is_wrong(whole: Path, add: Callable[[Path], str]) -> None:
+    """Whatever the manifest does not list is named, and no more than that is found."""
+    with copy_of(whole) as folder:
+        expected = add(folder)
+        problems = verify(folder)
+
+    assert problems == (expected,)
+
+
+def test_a_folder_that_is_written_anew_has_no_leftovers(whole: Path) -> None:
+    """What an interrupted writer of ours left is cleared, and what is not ours is kept and told."""
+    plan = RunPlan((), (), "plan", 1)
+    with copy_of(whole) as folder:
+        (folder / ".manifest.json.new").write_text("")
+        (folder / "notes.txt").write_text("mine")
+        EvidenceWriter(folder, plan).close({})
+
+        assert verify(folder) == ("notes.txt: not in the manifest",)
 
 
 def test_an_unfinished_folder_is_refused(whole: Path) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from arh.canonical import Refused, digest, encode, line, parse
-from arh.errors import AuthoringError
+from arh.errors import QUOTED_CHARS_MAX, AuthoringError, safe
 from arh.harness.recorder import chained, genesis, unchained
 from arh.harness.runner import RunOutput
 from arh.harness.states import state_from
@@ -136,7 +136,7 @@ def _clear(folder: Path) -> None:
     """Remove an earlier evidence folder, and nothing that is not evidence."""
     for path in (*folder.glob("part-*.jsonl"), *folder.glob("states/*.json")):
         path.unlink()
-    for name in (MANIFEST, SCENARIOS):
+    for name in (MANIFEST, SCENARIOS, f".{MANIFEST}.new"):
         (folder / name).unlink(missing_ok=True)
     if (folder / "states").is_dir():
         (folder / "states").rmdir()
@@ -325,7 +325,7 @@ def _object(value: object) -> Data:
 def verify(folder: Path) -> tuple[str, ...]:
     """Return what is wrong with an evidence folder, the first bad entry of each run named.
 
-    Else ().
+    Else (). Whatever lies there and is not in the manifest is named too.
     """
     evidence = EvidenceFolder(folder)
     manifest = evidence.manifest
@@ -333,6 +333,7 @@ def verify(folder: Path) -> tuple[str, ...]:
         *_bad_parts(folder, manifest),
         *_bad_states(folder, manifest),
         *_bad_scenarios(folder, manifest),
+        *_strangers(folder, manifest),
         *(problem for run in evidence.runs() if (problem := _bad_run(run, manifest))),
         *_missing_runs(manifest),
     )
@@ -347,10 +348,6 @@ def _bad_parts(folder: Path, manifest: Data) -> Iterator[str]:
         with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != part["sha256"]:
                 yield f"{path.name}: the bytes differ from the manifest's digest"
-    known = {part["name"] for part in manifest["parts"]}
-    for path in sorted(folder.glob("part-*.jsonl")):
-        if path.name not in known:
-            yield f"{path.name}: not in the manifest"
 
 
 def _bad_states(folder: Path, manifest: Data) -> Iterator[str]:
@@ -366,6 +363,32 @@ def _bad_scenarios(folder: Path, manifest: Data) -> Iterator[str]:
     found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
     if found != manifest.get("scenarios"):
         yield f"{SCENARIOS}: missing or altered"
+
+
+def _strangers(folder: Path, manifest: Data) -> Iterator[str]:
+    """Yield whatever the manifest does not know, by name; a folder of strangers is one of them.
+
+    A link is always a stranger: what it leads to may be another file tomorrow.
+    """
+    files = {MANIFEST, SCENARIOS, *(part["name"] for part in manifest["parts"])}
+    states = {f"{name}.json" for name in manifest["states"]}
+    yield from _unknown(folder, files=files, folders={"states"})
+    inner = folder / "states"
+    if inner.is_dir() and not inner.is_symlink():
+        yield from _unknown(inner, files=states, folders=set(), prefix="states/")
+
+
+def _unknown(
+    folder: Path, *, files: Container[str], folders: Container[str], prefix: str = ""
+) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            name = safe(f"{prefix}{entry.name}", chars_max=QUOTED_CHARS_MAX)
+            file, inner = (kind(follow_symlinks=False) for kind in (entry.is_file, entry.is_dir))
+            if entry.is_symlink():
+                yield f"{name}: a link, and no file of this folder"
+            elif not (file and entry.name in files) and not (inner and entry.name in folders):
+                yield f"{name}: not in the manifest"
 
 
 def _missing_runs(manifest: Data) -> Iterator[str]:
