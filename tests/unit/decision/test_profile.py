@@ -282,4 +282,5 @@ def test_a_profile_in_which_nothing_blocks_is_refused() -> None:
     with pytest.raises(AuthoringError, match="no gate blocks"):
         read_profile(idle, file="test.yaml", rules=RULES)
 
-    assert read_profile(idle.replace(b"warning", b"blocking"), file="test.yaml", rules=RULES)
+    blocking = idle.replace(b"warning", b"blocking")
+    assert read_profile(blocking, file="test.yaml", rules=RULES).profile.gates
