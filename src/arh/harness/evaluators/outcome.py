@@ -292,8 +292,8 @@ def _missed(rule: str, nearest: Reached, total: int) -> Finding:
     return finding(
         rule,
         lead + listed(nearest.against()),
-        expected=first.expected if first else "another end of the run",
-        found=first.found if first else nearest.misfit,
+        expected=first.expected if first else "",
+        found=first.found if first else "",
         events=nearest.events(),
     )
 
