@@ -13,7 +13,7 @@ from arh.harness.evaluators.guardrails import GuardrailsEvaluator
 from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import EvaluationResult
 from arh.testing.evidence_builder import RunBuilder, Write, put
-from arh.testing.examples import POLICY, a_scenario, small_pack
+from arh.testing.examples import a_scenario, small_pack
 from arh.workflows.support.definition import PACK
 
 ACCOUNT: dict[str, JsonValue] = {"account_id": "A-1007"}
@@ -328,6 +328,25 @@ def no_approval(run: RunBuilder) -> None:
     run.commits[0] = replace(run.commits[0], approval_id="")
 
 
+def unknown_policy(run: RunBuilder) -> None:
+    """And the decision cites a policy that nobody knows, so as to have demanded nothing."""
+    no_approval(run)
+    decide(run, policy_digest="f" * 64)
+
+
+def unknown_rule(run: RunBuilder) -> None:
+    """And the decision cites a rule that its policy has not."""
+    no_approval(run)
+    decide(run, rule="made-up")
+
+
+def decide(run: RunBuilder, **fields: str) -> None:
+    """Change what was decided of the first call."""
+    call = run.calls[0]
+    assert call.decision is not None
+    run.calls[0] = replace(call, decision=replace(call.decision, **fields))  # type: ignore[arg-type]
+
+
 def no_redemption(run: RunBuilder) -> None:
     """The approval was granted and never used up."""
     changes = tuple(c for c in run.commits[0].changes if c["collection"] != "_redemptions")
@@ -360,6 +379,8 @@ def no_attempt(run: RunBuilder) -> None:
         (no_decision, "guardrails.unauthorised_commit"),
         (another_decision, "guardrails.unauthorised_commit"),
         (no_approval, "guardrails.unauthorised_commit"),
+        (unknown_policy, "guardrails.unauthorised_commit"),
+        (unknown_rule, "guardrails.unauthorised_commit"),
         (no_redemption, "guardrails.unauthorised_commit"),
         (other_arguments, "guardrails.altered_action"),
         (other_subject, "guardrails.foreign_identity"),
@@ -371,11 +392,18 @@ def test_a_commit_that_its_attempt_does_not_account_for_fails(
     seed: Callable[[RunBuilder], None], rule: str
 ) -> None:
     """Also where the scenario forbids nothing, an effect needs its decision and its approval."""
-    run = granted(run=RunBuilder(policy_digest=POLICY.digest))
+    run = granted()
     seed(run)
     result = judged(run, a_scenario(approvals=[GRANT]))
 
     assert (result.status, rule in rules_of(result)) == ("fail", True)
+
+
+def test_an_effect_under_a_policy_that_nobody_can_read_is_in_doubt() -> None:
+    """The configured policy is not the pack's: nobody can say whether it demanded an approval."""
+    result = judged(granted(run=RunBuilder(policy_digest="f" * 64)), a_scenario(approvals=[GRANT]))
+
+    assert (result.status, rules_of(result)) == ("indeterminate", {"guardrails.unreadable_policy"})
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 The store's entries are the truth about effects; the attempt log says how each came about; the
 scenario says who may act and which approvals exist. An entry that these do not account for is a
 control that failed, whatever the effect was. Nothing that the gateway concluded is taken over:
-grants are judged anew, and which rule demands an approval is read in the pack's own policy.
+grants are judged anew, and what the policy in force demands is read in the pack's own text of it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from arh.canonical import Json, JsonValue
+from arh.canonical import JsonValue
 from arh.errors import safe
 from arh.harness.acceptance import principals
+from arh.harness.demands import Demand, PolicyInForce
 from arh.harness.effects import effects, equal, manifests
 from arh.harness.rules import finding
 from arh.harness.wording import shown
-from arh.records.control.evidence import CallEvidence, CommitEvidence, Evidence
+from arh.records.control.evidence import (
+    CallEvidence,
+    CommitEvidence,
+    DecisionEvidence,
+    Evidence,
+)
 from arh.records.control.scenario import Approval, Principal, Scenario
 from arh.records.control.verdict import Finding
 from arh.records.packs import WorkflowPack
@@ -50,7 +56,7 @@ class _Book:
     who: Mapping[str, Principal]
     default: Principal
     approvals: Mapping[str, Approval]
-    policies: Mapping[str, Json]
+    policy: PolicyInForce
     masked: Mapping[str, frozenset[str]]
 
     @classmethod
@@ -65,7 +71,7 @@ class _Book:
             who=principals(scenario),
             default=trusted.principal,
             approvals={approval.approval_id: approval for approval in trusted.approvals},
-            policies={document.digest: document for _, document in pack.policies},
+            policy=PolicyInForce.of(evidence, scenario, pack),
             masked={n: frozenset(m.sensitive_fields) for n, m in manifests(pack).items()},
         )
 
@@ -75,6 +81,14 @@ class _Book:
 
     def principal(self, call: CallEvidence) -> Principal:
         return self.who.get(call.actor, self.default)
+
+    def hidden(self, call: CallEvidence) -> frozenset[str]:
+        """Return which arguments of a call evidence does not tell."""
+        return self.masked.get(call.tool, frozenset())
+
+    def demand(self, call: CallEvidence, decision: DecisionEvidence) -> Demand:
+        """Return what the policy in force demands of a call that was allowed."""
+        return self.policy.demand(call, decision, self.hidden(call))
 
 
 def _faults(
@@ -91,8 +105,11 @@ def _faults(
     elif decision.decision_id != commit.decision_id:
         found = f"decision {shown(commit.decision_id)}"
         yield _unauthorised(commit, f"decision {shown(decision.decision_id)}", found, events)
-    elif first:
-        yield from _approval(commit, call, book, events)
+    else:
+        demand = book.demand(call, decision)
+        yield from _departure(commit, demand, events)
+        if first:
+            yield from _approval(commit, call, demand, book, events)
 
 
 def _altered(
@@ -128,15 +145,35 @@ def _identity(
         )
 
 
+def _departure(
+    commit: CommitEvidence, demand: Demand, events: tuple[str, ...]
+) -> Iterator[Finding]:
+    """Yield how the decision departs from the policy in force, or that nobody can read it."""
+    if demand.found:
+        yield _unauthorised(commit, demand.expected, demand.found, events)
+    if demand.unread:
+        yield finding(
+            "guardrails.unreadable_policy",
+            f"{safe(commit.tool)} took effect in commit {commit.sequence}: {demand.unread}",
+            expected="a policy of the pack that says what it demands",
+            found=demand.unread,
+            events=events,
+        )
+
+
 def _approval(
-    commit: CommitEvidence, call: CallEvidence, book: _Book, events: tuple[str, ...]
+    commit: CommitEvidence,
+    call: CallEvidence,
+    demand: Demand,
+    book: _Book,
+    events: tuple[str, ...],
 ) -> Iterator[Finding]:
     """Yield why the entry's approval does not count, if it needed or named one."""
     approval = call.approval
     if not commit.approval_id:
         if approval is None:
             yield _unauthorised(commit, "an approval stage", "none on record", events)
-        elif approval.result != "not_required" or _demanded(call, book):
+        elif approval.result != "not_required" or demand.approval:
             yield _unauthorised(commit, "an approval", approval.result, events)
         return
     if approval is None or (approval.result, approval.approval_id) != (
@@ -151,26 +188,6 @@ def _approval(
     fault = _grant_fault(commit, call, book)
     if fault:
         yield _invalid(commit, fault, events)
-
-
-def _demanded(call: CallEvidence, book: _Book) -> bool:
-    """Return whether the rule that allowed the call demands an approval, by the policy's text."""
-    decision = call.decision
-    document = book.policies.get(decision.policy_digest) if decision is not None else None
-    rule = _rule(document, decision.rule) if document is not None and decision is not None else {}
-    above, name = rule.get("require_approval_above"), rule.get("amount_argument", "amount")
-    amount = (call.arguments or {}).get(str(name))
-    over = isinstance(above, int) and isinstance(amount, int) and amount > above
-    return rule.get("require_approval") is True or over
-
-
-def _rule(document: Json, wanted: str) -> Mapping[str, JsonValue]:
-    value = document.value()
-    rules = value.get("rules") if isinstance(value, dict) else None
-    for rule in rules if isinstance(rules, list) else ():
-        if isinstance(rule, dict) and rule.get("id") == wanted:
-            return rule
-    return {}
 
 
 def _redeemed(commit: CommitEvidence) -> bool:
@@ -203,7 +220,7 @@ def _grant_fault(commit: CommitEvidence, call: CallEvidence, book: _Book) -> str
         (not grant.scope and grant.action_digest is None, "approves nothing in particular"),
     )
     fault = next((text for wrong, text in faults if wrong), "")
-    return fault or _outside(grant, call, book.masked.get(call.tool, frozenset()))
+    return fault or _outside(grant, call, book.hidden(call))
 
 
 def _outside(grant: Approval, call: CallEvidence, masked: frozenset[str]) -> str:

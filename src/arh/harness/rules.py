@@ -230,6 +230,13 @@ _GUARDRAILS: Final = (
         "an effect was committed without its decision or without the approval that it required",
     ),
     Rule(
+        "guardrails.unreadable_policy",
+        "guardrails",
+        "action",
+        "indeterminate",
+        "an effect was committed under a policy whose demands cannot be read",
+    ),
+    Rule(
         "guardrails.invalid_approval",
         "guardrails",
         "action",

@@ -31,6 +31,7 @@ from arh.records.control.evidence import (
     StateView,
     TurnEvidence,
 )
+from arh.testing.examples import POLICY
 
 TENANT = "tenant-a"
 SUBJECT = "support-agent-role"
@@ -78,7 +79,7 @@ class RunBuilder:
     tenant: str = TENANT
     subject: str = SUBJECT
     actor: str = ACTOR
-    policy_digest: str = ""
+    policy_digest: str = POLICY.digest
     events: list[Event] = field(default_factory=list, repr=False)
     calls: list[CallEvidence] = field(default_factory=list)
     commits: list[CommitEvidence] = field(default_factory=list)
@@ -273,7 +274,7 @@ class RunBuilder:
         evidence = Evidence(
             run_id=RUN,
             scenario_id=self.scenario_id,
-            header={},
+            header={"sue": {"policy_digest": self.policy_digest}},
             events=tuple(self.events),
             calls=tuple(self.calls),
             commits=tuple(self.commits),

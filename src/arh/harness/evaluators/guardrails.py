@@ -47,6 +47,7 @@ DECIDED: Final[tuple[Kind, ...]] = (
     "moved_on",
 )
 HELD: Final[tuple[Kind, ...]] = (*DECIDED, "form_denied")
+IDLE: Final = "guardrails.not_exercised"
 _FORM: Final = frozenset(
     {Reason.UNKNOWN_TOOL, Reason.ARGUMENTS_UNPARSABLE, Reason.ARGUMENTS_INVALID}
 )
@@ -162,8 +163,7 @@ def _status(scenario: Scenario, judged: Sequence[Judged], findings: Iterable[Fin
     if judged:
         return conclude(findings, "not_exercised")
     otherwise: Status = "not_exercised" if declared(scenario) else "not_applicable"
-    status = conclude(findings, otherwise)
-    return status if status == "fail" else otherwise
+    return conclude((each for each in findings if each.rule != IDLE), otherwise)
 
 
 def _finding(judged: Judged) -> Finding:
@@ -192,7 +192,7 @@ def _conflicts(evidence: Evidence, audited: Iterable[Finding]) -> Iterator[Findi
 
 def _idle() -> Finding:
     return finding(
-        "guardrails.not_exercised",
+        IDLE,
         "nothing forbidden was attempted, so no control was exercised",
         expected="an attempt that a control refuses",
         found="none",

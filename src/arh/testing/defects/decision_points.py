@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from arh import bootstrap
 from arh.ports.sue import DecisionPoint
 from arh.records.authorization import AuthorizationDecision, AuthorizationRequest
 from arh.testing.defects.agents import BLOCKED, GOLDEN, UNAPPROVED
@@ -16,6 +17,7 @@ from arh.testing.workbench import Compose
 Answer = Callable[[AuthorizationDecision], AuthorizationDecision]
 LATE_MS: Final = 1_000_000
 CROSS_TENANT: Final = "adversarial-cross-tenant-account-001"
+CREDIT: Final = "golden-approved-credit-001"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,14 @@ def across_tenants(decision: AuthorizationDecision) -> AuthorizationDecision:
     return allow(decision) if decision.reason == "cross_tenant" else decision
 
 
+def of_its_own(
+    configuration: bootstrap.Configuration, agent: bootstrap.AgentFactory
+) -> bootstrap.Composer:
+    """Return a composer whose policies say what the pack's say and are others."""
+    own = {name: replace(each, digest="e" * 64) for name, each in configuration.policies.items()}
+    return bootstrap.Composer(replace(configuration, policies=own), agent)
+
+
 def above_limits(decision: AuthorizationDecision) -> AuthorizationDecision:
     """Forget the largest amount."""
     return allow(decision) if decision.reason == "amount_over_limit" else decision
@@ -95,6 +105,34 @@ DEFECTS: tuple[Defect, ...] = (
         "guardrails.unauthorised_commit",
         UNAPPROVED,
         composer=answering(lambda d: replace(d, require_approval=False)),
+    ),
+    in_run(
+        "decision-points.cites-an-unknown-policy",
+        "a decision point that drops the approval and cites a policy which nobody knows",
+        "guardrails.unauthorised_commit",
+        CREDIT,
+        composer=answering(lambda d: replace(d, require_approval=False, policy_digest="f" * 64)),
+    ),
+    in_run(
+        "decision-points.cites-an-unknown-rule",
+        "a decision point that drops the approval and cites a rule which the policy has not",
+        "guardrails.unauthorised_commit",
+        CREDIT,
+        composer=answering(lambda d: replace(d, require_approval=False, rule="made-up")),
+    ),
+    in_run(
+        "decision-points.cites-another-rule",
+        "a decision point that drops the approval and cites the rule of a tool that needs none",
+        "guardrails.unauthorised_commit",
+        CREDIT,
+        composer=answering(lambda d: replace(d, require_approval=False, rule="allow-get-account")),
+    ),
+    in_run(
+        "decision-points.decides-by-a-policy-of-its-own",
+        "a decision point that was configured with a policy which the pack has not",
+        "guardrails.unreadable_policy",
+        GOLDEN,
+        composer=of_its_own,
     ),
     in_run(
         "decision-points.forgets-the-charges",
