@@ -14,9 +14,10 @@ from arh.records.packs import CollectionSpec
 from arh.records.setup import SeedRecord
 from arh.records.state import Conflict, Operation, Receipt, Record, record_digest
 from arh.state.merkle import EMPTY
-from arh.state.snapshot import Projection, projection_digest
+from arh.state.snapshot import Projection
 from arh.state.store import MemoryStore, Transaction, entry_digest
 from arh.state.versions import trie_key
+from tests.unit.state.anew import projection_digest
 
 Identity: TypeAlias = "tuple[str, str, str]"  # collection, tenant, key
 Row: TypeAlias = "dict[str, JsonValue]"

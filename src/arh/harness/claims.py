@@ -120,11 +120,6 @@ def questions_of(evidence: Evidence, pack: WorkflowPack) -> tuple[Answer, ...]:
     )
 
 
-def claims_in_prose(text: str, pack: WorkflowPack) -> tuple[ProseClaim, ...]:
-    """Return what the sentences of a text say of actions, in order; one can speak of several."""
-    return _in_prose(text, pack.claims)[0] if text else ()
-
-
 def _answer(
     event_id: str,
     seq: int,
@@ -139,7 +134,7 @@ def _answer(
     envelope = _envelope(value)
     spoken = "\n".join(texts_of(value if isinstance(value, (dict, list)) else said))
     words = spoken if envelope is None else envelope.message
-    prose, completions = _in_prose(words, pack.claims)
+    prose, completions = read_prose(words, pack.claims)
     claims = (
         *(_envelope_claims(envelope, event_id) if envelope else ()),
         *(_prose_claim(each, event_id) for each in prose),
@@ -187,7 +182,7 @@ def _prose_claim(said: ProseClaim, event_id: str) -> Claim:
 
 
 @lru_cache(maxsize=32)
-def _in_prose(
+def read_prose(
     text: str, patterns: tuple[ClaimPattern, ...]
 ) -> tuple[tuple[ProseClaim, ...], tuple[str, ...]]:
     """Return what a text says of actions, and the sentences that say that the task is done.

@@ -18,7 +18,6 @@ from arh.records.packs import WorkflowPack
 from arh.records.tools import ToolManifest
 
 SIDE_EFFECTS: Final = "side_effects"
-NO_VALUE: Final[Mapping[str, JsonValue]] = {}
 
 Place = tuple[str, str]  # tenant and key: what identifies a row in its collection
 Rows = dict[Place, StateRow]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FAULT_PORTS = ("model", "tool", "state_store", "authorization_service", "approval_service")
-
 
 @dataclass(frozen=True, slots=True)
 class FaultPlan:

@@ -45,11 +45,6 @@ def wall_ms() -> float:
     return time.perf_counter_ns() / 1e6
 
 
-def cpu_ms() -> float:
-    """Return the milliseconds of processor time that this process has used."""
-    return time.process_time_ns() / 1e6
-
-
 def epoch_ns() -> int:
     """Return nanoseconds since 1970 by this machine's clock: for telemetry, nothing else."""
     return time.time_ns()

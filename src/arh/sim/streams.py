@@ -9,16 +9,12 @@ so that no two lists of parts share their bytes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 from arh.errors import HarnessError
 
-T = TypeVar("T")
-
 _WORD_BYTES: Final = 8
 _WORDS: Final = 2 ** (8 * _WORD_BYTES)
-_BITS_MAX: Final = 256
 
 
 class Streams:
@@ -44,18 +40,6 @@ class Streams:
             pass  # a word beyond the last whole multiple of n would favour small indices
         return word % n
 
-    def integer(self, stream: str, low: int, high: int) -> int:
-        """Return an integer from `low` to `high`, both included."""
-        return low + self.choice(stream, high - low + 1)
-
-    def shuffle(self, stream: str, items: Sequence[T]) -> list[T]:
-        """Return the items in a fresh order (Fisher and Yates), the input left alone."""
-        shuffled = list(items)
-        for last in range(len(shuffled) - 1, 0, -1):
-            other = self.choice(stream, last + 1)
-            shuffled[last], shuffled[other] = shuffled[other], shuffled[last]
-        return shuffled
-
     def _word(self, stream: str) -> int:
         """Return the stream's next 64 bits."""
         count = self._counts.get(stream, 0)
@@ -78,18 +62,6 @@ class SequentialIds:
         count = self._counts.get(stream, 0) + 1
         self._counts[stream] = count
         return f"{stream}-{count:04}"
-
-
-def derive(*parts: str | int) -> str:
-    """Return 64 hexadecimal digits that follow from the parts: a run id, or another seed."""
-    return _hash(parts).hex()
-
-
-def derive_integer(*parts: str | int, bits: int = 53) -> int:
-    """Return an integer of at most `bits` bits that follows from the parts."""
-    if not 0 < bits <= _BITS_MAX:
-        raise HarnessError(f"a derived integer has 1 to {_BITS_MAX} bits, not {bits}")
-    return int.from_bytes(_hash(parts), "big") >> (_BITS_MAX - bits)
 
 
 def _hash(parts: tuple[str | int, ...]) -> bytes:

@@ -126,14 +126,6 @@ class _Forms:
         return _Forms(of, self._counts.set(form, count), self.trie.put(form, leaf))
 
 
-def projection_digest(reader: StateReader, collections: tuple[CollectionSpec, ...]) -> str:
-    """Return the digest of the business state, worked out anew at the cost of the whole state.
-
-    Whoever asks again and again keeps a `Projection`.
-    """
-    return _formed(reader, collections).trie.root
-
-
 def _begun(reader: StateReader, specs: tuple[CollectionSpec, ...]) -> _Forms:
     """Return the forms of the state as it is, once for equal states of our own store.
 

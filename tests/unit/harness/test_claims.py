@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arh.canonical import JsonValue
-from arh.harness.claims import Claim, answers_of, claims_in_prose, claims_of
+from arh.harness.claims import Claim, answers_of, claims_of, read_prose
 from arh.testing.evidence_builder import RunBuilder
 from arh.workflows.support.definition import PACK
 
@@ -67,7 +67,7 @@ def test_a_sentence_claims_denies_or_leaves_open(
     sentence: str, expected: list[tuple[str, str]]
 ) -> None:
     """Only a sentence that takes nothing back claims that something was done."""
-    assert [(c.action, c.status) for c in claims_in_prose(sentence, PACK)] == expected
+    assert [(c.action, c.status) for c in read_prose(sentence, PACK.claims)[0]] == expected
 
 
 @pytest.mark.parametrize(
@@ -99,6 +99,6 @@ def test_many_claims_in_one_sentence_are_all_read() -> None:
     """A claim is judged within a window of its sentence, so that none is out of reach."""
     text = "no credit was issued, " * 2000 + "and the credit was issued"
 
-    claims = claims_in_prose(text, PACK)
+    claims = read_prose(text, PACK.claims)[0]
 
     assert claims[-1].status == "completed" or any(not c.negated for c in claims[-3:])

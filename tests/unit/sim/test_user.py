@@ -116,8 +116,10 @@ def test_a_pattern_is_linear_in_the_agents_text() -> None:
         ),
         (
             say("x", agent_matches="(?<=a)b"),
-            "`turns[0].when.agent_matches`: expected an RE2 pattern, found `(?<=a)b`; "
-            "RE2 has no look-around: (?<=",
+            (
+                "`turns[0].when.agent_matches`: expected an RE2 pattern, found `(?<=a)b`; "
+                "RE2 has no look-around: (?<="
+            ),
         ),
         ({"say": "x", "when": [1]}, "`turns[0].when`: expected an object of guards, found `[1]`"),
     ],

@@ -12,8 +12,9 @@ from arh.records.packs import CollectionSpec
 from arh.records.setup import SeedRecord
 from arh.records.state import Operation, Record
 from arh.state import snapshot
-from arh.state.snapshot import Projection, capture, projection_digest
+from arh.state.snapshot import Projection, capture
 from arh.state.store import MemoryStore
+from tests.unit.state.anew import projection_digest
 
 SPECS = (
     CollectionSpec("accounts", ("id",)),

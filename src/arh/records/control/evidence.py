@@ -285,7 +285,3 @@ class Evidence:
     def commit_of(self, operation_id: str) -> CommitEvidence | None:
         """Return the commit entry of an operation, or `None` if nothing was committed."""
         return next((c for c in self.commits if c.operation_id == operation_id), None)
-
-    def said_by_user(self) -> str:
-        """Return everything the user said, generated context left out, one line a message."""
-        return "\n".join(t.text for t in self.user_turns if not t.generated)
