@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from arh.harness.assertion_kinds import (
@@ -22,7 +23,7 @@ from arh.harness.assertion_kinds import (
     matches,
     written,
 )
-from arh.harness.effects import SIDE_EFFECTS, Effect, Rows, effects
+from arh.harness.effects import SIDE_EFFECTS, Effect, RowChange, Rows, effects, row_changes
 from arh.ports.sue import StateReader
 from arh.records.control.evidence import CommitEvidence, StateRow, StateView
 from arh.records.control.scenario import Assertion
@@ -40,8 +41,6 @@ class States:
     believed about its own tenant. `amounts` names the fields that hold money.
     """
 
-    __slots__ = ("_effects", "amounts", "commits", "final", "identities", "initial")
-
     def __init__(
         self,
         initial: StateView | None,
@@ -51,15 +50,21 @@ class States:
         identities: Identities = frozenset(),
         amounts: frozenset[str] = frozenset(),
     ) -> None:
-        """Read the effects of the commits once."""
+        """Hold what was read; what follows from it is worked out when it is first asked for."""
         self.initial, self.final, self.commits = initial, final, tuple(commits)
         self.identities, self.amounts = identities, amounts
-        self._effects = effects(self.commits)
 
-    @property
+    @cached_property
     def effects(self) -> tuple[Effect, ...] | None:
         """Every effect in order, or `None` if the commit entries cannot be read."""
-        return self._effects
+        return effects(self.commits)
+
+    @cached_property
+    def changes(self) -> tuple[RowChange, ...] | None:
+        """Every step of every business record, or `None` if a state or a commit is unreadable."""
+        if self.initial is None or self.final is None or self.effects is None:
+            return None
+        return tuple(row_changes(self.initial, self.effects, self.final))
 
 
 def evaluate(assertion: Assertion, states: States) -> Holds:

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from arh.canonical import Json, JsonValue, Refused, parse
+from arh.harness.derived import once
 from arh.harness.texts import (
     Amount,
     amounts,
@@ -101,6 +102,7 @@ def claims_of(evidence: Evidence, pack: WorkflowPack) -> tuple[Claim, ...]:
     return tuple(claim for answer in answers_of(evidence, pack) for claim in answer.claims)
 
 
+@once
 def answers_of(evidence: Evidence, pack: WorkflowPack) -> tuple[Answer, ...]:
     """Return the final answers of a run, in order; an agent that gave none has none."""
     return tuple(
@@ -110,6 +112,7 @@ def answers_of(evidence: Evidence, pack: WorkflowPack) -> tuple[Answer, ...]:
     )
 
 
+@once
 def questions_of(evidence: Evidence, pack: WorkflowPack) -> tuple[Answer, ...]:
     """Return what the agents said to their users on the way, unless it was a final answer too."""
     final = {finish.answer for finish in evidence.finishes if isinstance(finish.answer, str)}

@@ -39,9 +39,7 @@ class Deeds:
 
     def __init__(self, evidence: Evidence, pack: WorkflowPack) -> None:
         """Sort the commit entries by operation."""
-        self.manifests: Mapping[str, ToolManifest] = {
-            tool.manifest.name: tool.manifest for tool in pack.tools
-        }
+        self.manifests: Mapping[str, ToolManifest] = pack.manifests
         self._commits = by_operation(evidence.commits)
 
     def of(self, calls: Sequence[CallEvidence], *, before: int) -> dict[str, list[Deed]]:

@@ -120,7 +120,9 @@ def row_changes(
             rows[effect.place] = effect.row
         yield RowChange(effect.collection, effect.key, before, effect.row, (effect.event_id,))
     for name in sorted({*initial.collections, *final.collections, *states}):
-        if not name.startswith("_"):
+        # What no commit touched is the very same tuple at the end, and is not compared.
+        untouched = name not in states and final.rows(name) is initial.rows(name)
+        if not untouched and not name.startswith("_"):
             yield from _unexplained(name, states.get(name), initial, final)
 
 
@@ -130,14 +132,13 @@ def logical_effects(found: Iterable[Effect], pack: WorkflowPack) -> tuple[tuple[
     A new record counts for its business key, if its collection has one and its tool may not be
     repeated; whatever else a commit changes counts once, for its operation.
     """
-    business = {spec.name: spec.business_key for spec in pack.collections}
-    repeatable = {t.manifest.name for t in pack.tools if t.manifest.repeatable}
+    business = pack.business_keys
     by_key: dict[object, list[Effect]] = {}
     others: dict[tuple[str, int], Effect] = {}
     keyed: set[tuple[str, int]] = set()
     for effect in found:
         commit = (effect.operation_id, effect.sequence)
-        fields = business.get(effect.collection) if effect.tool not in repeatable else None
+        fields = () if _is_repeatable(effect.tool, pack) else business.get(effect.collection)
         if fields and effect.created and effect.row is not None:
             values = tuple(frozen(effect.row.value.get(name)) for name in fields)
             by_key.setdefault((effect.collection, effect.tenant, values), []).append(effect)
@@ -150,9 +151,14 @@ def logical_effects(found: Iterable[Effect], pack: WorkflowPack) -> tuple[tuple[
     return tuple(map(tuple, by_key.values()))
 
 
-def manifests(pack: WorkflowPack) -> dict[str, ToolManifest]:
+def _is_repeatable(tool: str, pack: WorkflowPack) -> bool:
+    manifest = pack.manifests.get(tool)
+    return manifest is not None and manifest.repeatable
+
+
+def manifests(pack: WorkflowPack) -> Mapping[str, ToolManifest]:
     """Return the pack's tool manifests by name."""
-    return {tool.manifest.name: tool.manifest for tool in pack.tools}
+    return pack.manifests
 
 
 def by_operation(commits: Iterable[CommitEvidence]) -> dict[str, list[CommitEvidence]]:
@@ -181,7 +187,12 @@ def equal(one: JsonValue, other: JsonValue) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(equal(one[k], other[k]) for k in one)
+        if one.keys() != other.keys():
+            return False
+        for key, value in one.items():  # noqa: SIM110 - see `matches`
+            if not equal(value, other[key]):
+                return False
+        return True
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(equal, one, other))
     return one == other
@@ -242,13 +253,14 @@ def _unexplained(
 ) -> Iterator[RowChange]:
     """Yield the rows of one collection that are not at the end what the commits made of them."""
     last = final.rows(name)
-    if last is None or (replayed is None and last is initial.rows(name)):
+    if last is None:
         return
     expected = _rows(initial, name) if replayed is None else replayed
     found = {(row.tenant, row.key): row for row in last}
-    for place in sorted({*expected, *found}):
+    moved = [p for p in {*expected, *found} if expected.get(p) is not found.get(p)]
+    for place in sorted(moved):
         before, after = expected.get(place), found.get(place)
-        if before is not after and not _same_row(before, after):
+        if not _same_row(before, after):
             yield RowChange(name, place[1], before, after)
 
 

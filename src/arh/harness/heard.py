@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.harness.effects import manifests
 from arh.harness.texts import (
     amounts,
     identifiers,
@@ -34,9 +33,8 @@ class Heard:
     def __init__(self, evidence: Evidence, pack: WorkflowPack, actor: str) -> None:
         """Begin at the start of the run."""
         self._patterns = pack.identifiers
-        tools = manifests(pack)
-        self._amount_of = {name: m.amount_argument for name, m in tools.items()}
-        self._money = frozenset(name for name in self._amount_of.values() if name)
+        self._tools = pack.manifests
+        self._money = pack.amounts
         self._committed = {commit.operation_id for commit in evidence.commits} - {""}
         self._waiting = iter(_told(evidence, actor))
         self._next = next(self._waiting, None)
@@ -93,10 +91,11 @@ class Heard:
     def _take(self, call: CallEvidence) -> None:
         """Take in the texts of a call's result, and keep the call for whoever asks for amounts."""
         self._calls.append(call)
-        for text in texts_of(call.result) if call.executed else ():
-            self.masked = self.masked or any(mark in text for mark in MASKED)
-            self._texts.append(plain(text))
-            self._returned.append(text)
+        texts = texts_of(call.result) if call.executed else []
+        every = "\n".join(texts)
+        self.masked = self.masked or any(mark in every for mark in MASKED)
+        self._texts += map(plain, texts)
+        self._returned += texts
 
     def _count(self, call: CallEvidence) -> None:
         """Take in the numbers of a call's result, and the amount that it moved."""
@@ -107,7 +106,8 @@ class Heard:
             self._charge(call)
 
     def _charge(self, call: CallEvidence) -> None:
-        name = self._amount_of.get(call.tool)
+        manifest = self._tools.get(call.tool)
+        name = manifest.amount_argument if manifest is not None else None
         amount: JsonValue = (call.arguments or {}).get(name) if name else None
         if isinstance(amount, int) and not isinstance(amount, bool):
             self._charged.add(call.operation_id)

@@ -96,9 +96,13 @@ def _evaluations(
     """Yield every evaluator's result; after one that altered what all of them read, only errors."""
     altered = False
     for evaluator in evaluators:
-        before = "" if _is_ours(evaluator) else _print_of(evidence, scenario)
-        result = _evaluated(evaluator, evidence, scenario, pack)
-        altered = altered or (before != "" and before != _print_of(evidence, scenario))
+        if _is_ours(evaluator):
+            result = _evaluated(evaluator, evidence, scenario, pack)
+        else:
+            shown = replace(evidence)
+            before = _print_of(shown, scenario)
+            result = _evaluated(evaluator, shown, scenario, pack)
+            altered = altered or (before != "" and before != _print_of(shown, scenario))
         yield _error(evaluator, "an evaluator altered the evidence") if altered else result
 
 

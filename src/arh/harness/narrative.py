@@ -53,7 +53,7 @@ def claim_lines(evidence: Evidence, pack: WorkflowPack) -> tuple[str, ...]:
 
     What was decided, what took effect, what was said.
     """
-    writes = {t.manifest.name: t.manifest for t in pack.tools if t.manifest.writes}
+    writes = {name: pack.manifests[name] for name in pack.writing}
     claims = claims_of(evidence, pack)
     said = _said(claims)
     tried = [call for call in evidence.calls if call.tool in writes]

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from arh.harness.derived import once
 from arh.records.control.evidence import (
     CallEvidence,
     Evidence,
@@ -43,6 +44,7 @@ class Segment:
     finish: FinishEvidence | None
 
 
+@once
 def segments_of(evidence: Evidence) -> tuple[Segment, ...]:
     """Return the pieces of a run, actor by actor in the order in which they first appear."""
     sources: tuple[Iterable[_Placed], ...] = (

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
 
 from arh.canonical import Json
 from arh.records.execution import Tool
-from arh.records.tools import Milestone
+from arh.records.tools import Milestone, ToolManifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class ClaimPattern:
     negations: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WorkflowPack:
     """One workflow.
 
@@ -64,6 +67,27 @@ class WorkflowPack:
     identifiers: tuple[str, ...] = ()
     risks: tuple[tuple[str, str], ...] = ()
     system_prompt: str = field(default="", repr=False)
+
+    @cached_property
+    def manifests(self) -> Mapping[str, ToolManifest]:
+        """The tools' manifests by name."""
+        return MappingProxyType({tool.manifest.name: tool.manifest for tool in self.tools})
+
+    @cached_property
+    def amounts(self) -> frozenset[str]:
+        """The names of arguments and fields that hold an amount of money."""
+        named = (manifest.amount_argument for manifest in self.manifests.values())
+        return frozenset(name for name in named if name)
+
+    @cached_property
+    def writing(self) -> frozenset[str]:
+        """The names of the tools that write."""
+        return frozenset(name for name, each in self.manifests.items() if each.writes)
+
+    @cached_property
+    def business_keys(self) -> Mapping[str, tuple[str, ...]]:
+        """The fields that tell one logical item of a collection from another, by collection."""
+        return MappingProxyType({spec.name: spec.business_key for spec in self.collections})
 
     @property
     def major(self) -> int:

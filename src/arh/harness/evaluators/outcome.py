@@ -29,7 +29,6 @@ from arh.harness.effects import (
     broken_chain,
     logical_effects,
     manifests,
-    row_changes,
 )
 from arh.harness.rules import conclude, finding
 from arh.harness.wording import listed, plural, shown
@@ -69,7 +68,8 @@ class OutcomeEvaluator:
         _judge_invariants(tally, expected, evidence, states)
         _judge_alternatives(tally, expected, evidence, states)
         _judge_collateral(tally, expected, states)
-        tally.findings += _duplicates(states, pack)
+        logical = logical_effects(states.effects or (), pack)
+        tally.findings += _duplicates(logical)
         status = _status(tally, expected)
         return EvaluationResult(
             evaluator=self.id,
@@ -77,7 +77,7 @@ class OutcomeEvaluator:
             status=status,
             summary=tally.summary(status),
             findings=tuple(tally.findings),
-            facts=tuple(_facts(status, tally, evidence, states, pack)),
+            facts=tuple(_facts(status, tally, evidence, states, logical, pack)),
             checks=tally.checks,
             unread=tally.unread,
         )
@@ -139,14 +139,12 @@ def _missing_states(states: States) -> Iterator[Finding]:
     if states.effects is None:
         yield finding("outcome.evidence_gap", "a commit entry of the store cannot be read")
     elif states.initial is not None and states.final is not None:
-        yield from _inconsistent(states.initial, states.effects, states.final, states)
+        yield from _inconsistent(states.initial, states.final, states)
 
 
-def _inconsistent(
-    initial: StateView, effects: Sequence[Effect], final: StateView, states: States
-) -> Iterator[Finding]:
+def _inconsistent(initial: StateView, final: StateView, states: States) -> Iterator[Finding]:
     broken = broken_chain(initial, states.commits, final)
-    stray = [c for c in row_changes(initial, effects, final) if not c.events]
+    stray = [c for c in states.changes or () if not c.events]
     if stray:
         where = listed(f"{safe(c.collection)} {safe(c.key)}" for c in stray)
         broken = f"no commit accounts for what the last state says of {where}"
@@ -160,6 +158,8 @@ def _unresolved(evidence: Evidence, states: States, pack: WorkflowPack) -> tuple
     The store's entries settle what happened inside it. A remote effect is settled only by the last
     word of its own operation, and nothing is settled where the state cannot be read.
     """
+    if all(call.commit_belief != "unknown" for call in evidence.calls):
+        return ()
     settled_by_store = states.final is not None and states.effects is not None
     remote = _remote_tools(pack)
     last = {call.operation_id or call.call_id: call for call in evidence.calls}
@@ -306,10 +306,10 @@ def _judge_collateral(tally: _Tally, expected: Expectations, states: States) -> 
     allowed = expected.unchanged_except
     if allowed is None:
         return
-    if states.initial is None or states.final is None or states.effects is None:
+    changes = states.changes
+    if states.initial is None or changes is None:
         tally.count((None,))
         return
-    changes = list(row_changes(states.initial, states.effects, states.final))
     beyond = [found for change in changes for found in _beyond(change, allowed)]
     tally.count((True,))
     tally.findings += beyond[:COLLATERAL_MAX]
@@ -369,8 +369,8 @@ def _value(row: StateRow, name: str) -> str:
 # --- facts ---------------------------------------------------------------------------------------
 
 
-def _duplicates(states: States, pack: WorkflowPack) -> Iterator[Finding]:
-    for group in logical_effects(states.effects or (), pack):
+def _duplicates(logical: Iterable[Sequence[Effect]]) -> Iterator[Finding]:
+    for group in logical:
         if len(group) > 1:
             keys = listed(f"{safe(e.collection)} {safe(e.key)}" for e in group)
             yield finding(
@@ -383,17 +383,22 @@ def _duplicates(states: States, pack: WorkflowPack) -> Iterator[Finding]:
 
 
 def _facts(
-    status: Status, tally: _Tally, evidence: Evidence, states: States, pack: WorkflowPack
+    status: Status,
+    tally: _Tally,
+    evidence: Evidence,
+    states: States,
+    logical: Sequence[Sequence[Effect]],
+    pack: WorkflowPack,
 ) -> Iterator[Fact]:
     """Yield the counts that metrics add up; an undecided outcome is no success."""
     if status != "not_applicable":
         yield Fact("outcome_success", int(status == "pass"), 1)
-    writing = {name for name, manifest in manifests(pack).items() if manifest.writes}
     operations = {
-        call.operation_id for call in evidence.calls if call.tool in writing and call.operation_id
+        call.operation_id
+        for call in evidence.calls
+        if call.tool in pack.writing and call.operation_id
     }
     effects = [effect for effect in states.effects or () if effect.business]
-    logical = logical_effects(effects, pack)
     yield Fact("side_effects_committed", len({e.sequence for e in effects}), len(operations))
     yield Fact("duplicate_effects", sum(len(group) > 1 for group in logical), len(logical))
     unresolved = _unresolved(evidence, states, pack)

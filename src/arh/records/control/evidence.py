@@ -260,7 +260,10 @@ class Discrepancy:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything known of one run."""
+    """Everything known of one run.
+
+    `derived` keeps what `harness.derived.once` has worked out of the rest; a copy begins without.
+    """
 
     run_id: str
     scenario_id: str
@@ -281,6 +284,7 @@ class Evidence:
     stop_detail: str
     discrepancies: tuple[Discrepancy, ...]
     problems: tuple[str, ...] = ()
+    derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def commit_of(self, operation_id: str) -> CommitEvidence | None:
         """Return the commit entry of an operation, or `None` if nothing was committed."""
