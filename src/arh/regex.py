@@ -82,6 +82,16 @@ def compiled(pattern: str) -> Regex:
         raise PatternRefused(_said(error)) from None
 
 
+def occurrences(pattern: str, text: str) -> list[str]:
+    """Return the texts of all matches in order, none of which overlap.
+
+    Bytes are searched, which takes half the time where there are matches: the library's wrapper
+    counts every character up to each of them.
+    """
+    found = cast("Any", compiled(pattern)).finditer(searchable(text).encode())
+    return [match.group().decode() for match in found]
+
+
 def problem(pattern: str) -> str:
     """Return why a text is no pattern that can be used, or nothing."""
     try:

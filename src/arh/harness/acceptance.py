@@ -49,7 +49,7 @@ def states_of(evidence: Evidence, scenario: Scenario, pack: WorkflowPack) -> Sta
         evidence.final,
         evidence.commits,
         identities=identities(scenario),
-        amounts=amounts_of(pack),
+        amounts=pack.amounts,
     )
 
 
@@ -74,12 +74,6 @@ def any_holds(results: Iterable[Reached]) -> bool | None:
 def identities(scenario: Scenario) -> Identities:
     """Return the (subject, tenant) pairs of everybody whom the scenario trusts to act."""
     return frozenset((who.caller, who.tenant) for who in principals(scenario).values())
-
-
-def amounts_of(pack: WorkflowPack) -> frozenset[str]:
-    """Return the fields that hold money: the amount arguments of the pack's tools."""
-    names = (tool.manifest.amount_argument for tool in pack.tools)
-    return frozenset(name for name in names if name)
 
 
 def principals(scenario: Scenario) -> dict[str, Principal]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from arh.harness.acceptance import amounts_of, identities
+from arh.harness.acceptance import identities
 from arh.harness.assertion_kinds import Identities
 from arh.harness.control import WatchdogLimits
 from arh.harness.datasets import DatasetCatalogue
@@ -72,7 +72,7 @@ def compose(run: PlannedRun, pack: WorkflowPack, catalogue: DatasetCatalogue) ->
         faults=to_fault_plans(scenario),
         invariants=tuple(scenario.expectations.invariants),
         identities=identities(scenario),
-        amounts=amounts_of(pack),
+        amounts=pack.amounts,
         schedule=_schedule(scenario),
         watchdog=_watchdog(scenario, sum(len(w) for _, w in works)),
         datasets=tuple((r.collection, catalogue.load_verified(r).digest) for r in refs),

@@ -10,7 +10,7 @@ never a pass: a run that we cut short is `error`, whatever is missing from it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -29,6 +29,7 @@ from arh.records.control.verdict import (
     Excused,
     Level,
     ScenarioVerdict,
+    Severity,
     Status,
 )
 from arh.records.packs import WorkflowPack
@@ -238,18 +239,20 @@ def _criteria(
 
 def _levels(results: Sequence[EvaluationResult]) -> tuple[tuple[Level, Status], ...]:
     """Return each level's own status; levels are never averaged and never excuse one another."""
-    return tuple((level, _level(level, results)) for level in LEVELS)
+    found = {(f.level, f.severity) for result in results for f in result.findings}
+    passed = [result.evaluator for result in results if result.status == "pass"]
+    spoke = {level for evaluator in passed for level in SPEAKS.get(evaluator, ())}
+    return tuple((level, _level(level, found, spoke)) for level in LEVELS)
 
 
-def _level(level: Level, results: Sequence[EvaluationResult]) -> Status:
-    findings = [f for r in results for f in r.findings if f.level == level]
-    severities = {finding.severity for finding in findings}
-    if "fail" in severities:
+def _level(
+    level: Level, found: Collection[tuple[Level, Severity]], spoke: Collection[Level]
+) -> Status:
+    if (level, "fail") in found:
         return "fail"
-    if "indeterminate" in severities:
+    if (level, "indeterminate") in found:
         return "indeterminate"
-    spoke = any(r.status == "pass" for r in results if level in SPEAKS.get(r.evaluator, ()))
-    return "pass" if spoke else "not_applicable"
+    return "pass" if level in spoke else "not_applicable"
 
 
 SPEAKS: dict[str, tuple[Level, ...]] = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from arh.canonical import JsonValue
 from arh.errors import safe
@@ -38,7 +39,12 @@ class Path:
     def __init__(self, evidence: Evidence) -> None:
         """Join attempts and commit entries by call."""
         self.commits = {c.call_id: c for c in evidence.commits if c.call_id}
-        self.revisions = Revisions(evidence)
+        self._evidence = evidence
+
+    @cached_property
+    def revisions(self) -> Revisions:
+        """Which revision a record had when; few scenarios ask."""
+        return Revisions(self._evidence)
 
     def acted(self, call: CallEvidence) -> bool:
         """Return whether the call was executed or took effect, whatever its caller learned."""

@@ -49,6 +49,8 @@ def _by_tool(evidence: Evidence) -> Iterator[Fact]:
 
 
 def _by_fault(evidence: Evidence) -> Iterator[Fact]:
+    if not evidence.faults:
+        return
     kinds = [(f"{f.target_type} {f.phase} {f.effect}", f.state) for f in evidence.faults]
     declared = Counter(kind for kind, _ in kinds)
     struck = Counter(kind for kind, state in kinds if state == "delivered")
@@ -58,11 +60,11 @@ def _by_fault(evidence: Evidence) -> Iterator[Fact]:
 
 def _records(evidence: Evidence) -> Iterator[Fact]:
     fields = [
-        *(bool(evidence.header.get(name)) for name in _HEADER),
-        *(bool(_configuration(evidence).get(name)) for name in _CONFIGURATION),
+        *map(bool, map(evidence.header.get, _HEADER)),
+        *map(bool, map(_configuration(evidence).get, _CONFIGURATION)),
         bool(evidence.termination),
-        *(_is_complete_call(call) for call in evidence.calls),
-        *(_is_complete_commit(commit) for commit in evidence.commits),
+        *map(_is_complete_call, evidence.calls),
+        *map(_is_complete_commit, evidence.commits),
     ]
     yield Fact("record_fields", sum(fields), len(fields))
     outages = [call for call in evidence.calls if _met_an_outage(call)]

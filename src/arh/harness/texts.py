@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.regex import compiled, searchable
+from arh.regex import compiled, occurrences, searchable
 
 MINOR_UNITS: Final = 100
 
@@ -219,8 +219,7 @@ def identifiers(text: str, kinds: tuple[str, ...]) -> list[str]:
     """Return what the patterns of a pack find in a plain text, each once, in order."""
     if not kinds:
         return []
-    found = compiled(any_of(kinds)).finditer(text)
-    return list(dict.fromkeys(each.group() for each in found))
+    return list(dict.fromkeys(occurrences(any_of(kinds), text)))
 
 
 def any_of(patterns: Iterable[str]) -> str:
