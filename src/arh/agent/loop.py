@@ -12,6 +12,9 @@ a call that was never made is still an attempt that somebody can judge.
 Ends: `completed` with the model's answer; `clarification_requested` with the question that nobody
 answered; `safely_refused` with the model's words; `dependency_unavailable`; or a supervisor's stop,
 without an answer even if the model gave one too late.
+
+Time passes only while the session is at work, so it is read once after each thing that the session
+did.
 """
 
 from __future__ import annotations
@@ -53,12 +56,21 @@ class ReferenceAgent:
 class _Work:
     """One task in progress: the conversation, and the supervisor that watches it."""
 
-    __slots__ = ("_characters", "_failures", "_messages", "_session", "_spans", "_supervisor")
+    __slots__ = (
+        "_characters",
+        "_failures",
+        "_messages",
+        "_now_ms",
+        "_session",
+        "_spans",
+        "_supervisor",
+    )
 
     def __init__(self, task: Task, session: Session, telemetry: Telemetry | None) -> None:
         self._session = session
         self._spans = None if telemetry is None else _Spans(telemetry)
-        self._supervisor = Supervisor(task.budgets, task.progress, now_ms=session.now_ms())
+        self._now_ms = session.now_ms()
+        self._supervisor = Supervisor(task.budgets, task.progress, now_ms=self._now_ms)
         self._messages = list(opening(task))
         self._characters = sum(map(characters, self._messages)) + sum(
             len(t.name) + len(t.description) + len(t.parameters.data) for t in task.tools
@@ -69,30 +81,30 @@ class _Work:
 
     def step(self) -> AgentReport | None:
         """Ask for one decision and act on it; return the report if that was the end."""
-        began_ms = self._session.now_ms()
         input_tokens = -(-self._characters // 4)
-        stop = self._supervisor.before_decision(now_ms=began_ms, input_tokens=input_tokens)
+        stop = self._supervisor.before_decision(now_ms=self._now_ms, input_tokens=input_tokens)
         if stop is not None:
             return self._stopped(stop)
-        if self._spans is not None:
-            self._spans.begin(began_ms)
-        report = self._decide(input_tokens, began_ms)
-        if self._spans is not None:
-            self._spans.end(self._session.now_ms())
+        if self._spans is None:
+            return self._decide(input_tokens)
+        self._spans.begin(self._now_ms)
+        report = self._decide(input_tokens)
+        self._spans.end(self._now_ms)
         return report
 
-    def _decide(self, input_tokens: int, now_ms: int) -> AgentReport | None:
+    def _decide(self, input_tokens: int) -> AgentReport | None:
         """Ask the model and act on its decision, unless the asking itself broke a budget."""
+        supervisor = self._supervisor
         reply = self._session.complete(
             tuple(self._messages),
-            timeout_ms=self._supervisor.time_left_ms(now_ms),
-            output_tokens_max=self._supervisor.output_tokens_max(input_tokens),
+            timeout_ms=supervisor.time_left_ms(self._now_ms),
+            output_tokens_max=supervisor.output_tokens_max(input_tokens),
         )
-        answered_ms = self._session.now_ms()
+        now_ms = self._now_ms = self._session.now_ms()
         if self._spans is not None:
-            self._spans.model_call(reply, answered_ms)
+            self._spans.model_call(reply, now_ms)
         decision = reply.decision
-        stop = self._supervisor.after_decision(now_ms=answered_ms, tokens=reply.usage.total)
+        stop = supervisor.after_decision(now_ms=now_ms, tokens=reply.usage.total)
         if stop is not None:
             return self._stopped(stop, decision.requests if isinstance(decision, Calls) else ())
         return self._act(decision)
@@ -113,22 +125,25 @@ class _Work:
 
     def _call_all(self, calls: Calls) -> AgentReport | None:
         """Make the calls in order; once one may not be made or was the last, refuse the rest."""
+        session, supervisor = self._session, self._supervisor
         self._failures = 0
-        self._append(Message("assistant", calls.text, requests=calls.requests))
+        self._append(Message("assistant", calls.text, calls.requests))
         for index, request in enumerate(calls.requests):
-            permit = self._supervisor.before_call(request, now_ms=self._session.now_ms())
+            permit = supervisor.before_call(request, now_ms=self._now_ms)
             if isinstance(permit, Stop):
                 return self._stopped(permit, calls.requests[index:])
             if permit.wait_ms:
-                self._session.wait(permit.wait_ms)
-            left_ms = self._supervisor.time_left_ms(self._session.now_ms())
-            outcome = self._session.call(request, timeout_ms=left_ms)
+                self._wait(permit.wait_ms)
+            left_ms = supervisor.time_left_ms(self._now_ms)
+            outcome = session.call(request, timeout_ms=left_ms)
+            self._now_ms = session.now_ms()
             self._append(tool_message(request, outcome))
-            found = self._supervisor.after_call(permit, outcome, now_ms=self._session.now_ms())
+            found = supervisor.after_call(permit, outcome, now_ms=self._now_ms)
+            if found is None:
+                continue
             if isinstance(found, Stop):
                 return self._stopped(found, calls.requests[index + 1 :])
-            if found is not None:
-                self._session.note(found)
+            session.note(found)
         return None
 
     def _ask(self, question: str) -> AgentReport | None:
@@ -136,6 +151,7 @@ class _Work:
         self._failures = 0
         self._append(Message("assistant", question))
         answer = self._session.ask(question)
+        self._now_ms = self._session.now_ms()
         if answer is None:
             return AgentReport("clarification_requested", question)
         self._append(answer)
@@ -152,10 +168,10 @@ class _Work:
             return AgentReport("dependency_unavailable", detail=detail)
         if not isinstance(decision, Unavailable):
             return None
-        if wait_ms >= self._supervisor.time_left_ms(self._session.now_ms()):
+        if wait_ms >= self._supervisor.time_left_ms(self._now_ms):
             detail = f"model: {reason}, and no time left to ask again"
             return AgentReport("dependency_unavailable", detail=detail)
-        self._session.wait(wait_ms)
+        self._wait(wait_ms)
         return None
 
     def _stopped(self, stop: Stop, unmade: tuple[ToolRequest, ...] = ()) -> AgentReport:
@@ -166,6 +182,11 @@ class _Work:
         for request in unmade:
             self._session.note(stop.refusing(request))
         return AgentReport(stop.termination, detail=stop.detail)
+
+    def _wait(self, wait_ms: int) -> None:
+        """Let time pass."""
+        self._session.wait(wait_ms)
+        self._now_ms = self._session.now_ms()
 
     def _append(self, message: Message) -> None:
         """Add a message to the conversation and to the estimate of the next request."""

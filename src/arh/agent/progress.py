@@ -33,6 +33,8 @@ was itself a retry, which is a call whose operation ended in a retryable failure
 A limit of 1 repeat or cycle acts as 2, for nothing is repeated by being done once.
 
 All state is a window of four signatures, some counters and the marks: a call costs constant time.
+Arguments are decoded only where their spelling decides: two calls of one tool that are written
+differently, or a retry to be told from something new.
 
 Sources: book chapter 10.
 """
@@ -41,8 +43,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, final
 
 from arh.records.messages import ToolRequest
 from arh.records.outcomes import Mark, ToolOutcome
@@ -56,19 +57,49 @@ NORMALISED_BRACKETS_MAX: Final = 64
 _DECODER: Final = json.JSONDecoder()
 _NORMAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _Signature = tuple[object, ...]
+_NONE: Final = (None, None, None)
 
 
-@dataclass(frozen=True, slots=True)
+@final
 class Action:
-    """What a request asks for, whatever its spelling; equal actions are the same request.
+    """What a request asks for, whatever its spelling; equal actions are the same request."""
 
-    `operation` is what the retry policy counts by: the tool and its idempotency key, if there is
-    one, else the tool and its arguments.
-    """
+    __slots__ = ("_read", "tool", "written")
 
-    tool: str
-    arguments: str
-    operation: tuple[str, str, str]
+    def __init__(self, tool: str, written: str) -> None:
+        """Take the arguments as they are written, to be read when somebody asks."""
+        self.tool = tool
+        self.written = written
+        self._read: tuple[str, tuple[str, str, str]] | None = None
+
+    @property
+    def arguments(self) -> str:
+        """The arguments by sorted keys if they are a JSON object, else as they are written.
+
+        Very long or deeply nested text is not normalised, so that no model can make this expensive.
+        """
+        return self._reading()[0]
+
+    @property
+    def operation(self) -> tuple[str, str, str]:
+        """What the retry policy counts by: tool and idempotency key, else tool and arguments."""
+        return self._reading()[1]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Action):
+            return NotImplemented
+        return self.tool == other.tool and (
+            self.written == other.written or self.arguments == other.arguments
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.tool, self.arguments))
+
+    def _reading(self) -> tuple[str, tuple[str, str, str]]:
+        """Return arguments and operation, read once."""
+        if self._read is None:
+            self._read = _read(self.tool, self.written)
+        return self._read
 
 
 class Progress:
@@ -79,6 +110,7 @@ class Progress:
         "_limits",
         "_marks",
         "_matches",
+        "_metered",
         "_meters",
         "_rejections",
         "_said",
@@ -95,6 +127,7 @@ class Progress:
         self._window: deque[_Signature] = deque(maxlen=PERIOD_MAX)
         self._matches = [0] * (PERIOD_MAX + 1)
         self._meters = _Meters(now_ms)
+        self._metered = (limits.model_calls_max, limits.tokens_max, limits.elapsed_ms_max) != _NONE
         self._rejections = 0
         self._stalled = 0
         self._executed = 0
@@ -118,6 +151,8 @@ class Progress:
 
     def read_meters(self, now_ms: int) -> ProgressStopped | None:
         """Return the meter that has reached its limit, if any."""
+        if not self._metered:
+            return None
         limits, meters = self._limits, self._meters
         for name, reading, limit in (
             ("model calls", meters.model_calls, limits.model_calls_max),
@@ -140,6 +175,8 @@ class Progress:
 
     def _advance(self, marks: tuple[Mark, ...], now_ms: int) -> bool:
         """Add the marks that count and return true if one of them is new."""
+        if not marks:
+            return False
         before = len(self._marks)
         self._marks.update((m.milestone, m.target) for m in marks if self._counts(m))
         if len(self._marks) == before:
@@ -159,17 +196,21 @@ class Progress:
     def _compare(
         self, action: Action, outcome: ToolOutcome, *, progressed: bool, apart: bool
     ) -> None:
-        """Count, for each period, how many calls in a row equal the one a period earlier."""
+        """Count, for each period, how many calls in a row equal the one a period earlier.
+
+        The window holds the latest call first.
+        """
         if apart:
             self._window.clear()
+        signature = (action.tool, outcome.status, outcome.reason, outcome.result, action)
+        if apart or progressed:
             self._matches = [0] * (PERIOD_MAX + 1)
-            return
-        window = self._window
-        signature = (action.tool, action.arguments, outcome.status, outcome.reason, outcome.result)
-        for period in range(1, PERIOD_MAX + 1):
-            same = period <= len(window) and window[-period] == signature
-            self._matches[period] = self._matches[period] + 1 if same and not progressed else 0
-        window.append(signature)
+        else:
+            matches = self._matches
+            for period, earlier in enumerate(self._window, start=1):
+                matches[period] = matches[period] + 1 if earlier == signature else 0
+        if not apart:
+            self._window.appendleft(signature)
 
     def _pattern(self) -> ProgressStopped | None:
         """Return the first pattern that applies now, in the order of the module's paragraph."""
@@ -220,18 +261,18 @@ class _Meters:
 
 
 def action_of(request: ToolRequest) -> Action:
-    """Return the request's action: JSON arguments by sorted keys, anything else as it is written.
+    """Return the request's action."""
+    return Action(request.tool, request.arguments)
 
-    Very long or deeply nested text is not normalised, so that no model can make this expensive.
-    """
-    value = _decoded(request.arguments)
+
+def _read(tool: str, written: str) -> tuple[str, tuple[str, str, str]]:
+    """Return the arguments in their normal spelling, and the operation that they belong to."""
+    value = _decoded(written)
     if value is None:
-        return Action(request.tool, request.arguments, ("", request.tool, request.arguments))
+        return written, ("", tool, written)
     text = _NORMAL.encode(value)
     key = value.get(KEY_ARGUMENT)
-    if isinstance(key, str):
-        return Action(request.tool, text, (KEY_ARGUMENT, request.tool, key))
-    return Action(request.tool, text, ("", request.tool, text))
+    return text, (KEY_ARGUMENT, tool, key) if isinstance(key, str) else ("", tool, text)
 
 
 def values_of(target: str) -> tuple[str, ...]:

@@ -35,4 +35,7 @@ def tool_message(request: ToolRequest, outcome: ToolOutcome) -> Message:
 
 def characters(message: Message) -> int:
     """Return how many characters of the message a model has to read."""
-    return len(message.content) + sum(len(r.tool) + len(r.arguments) for r in message.requests)
+    count = len(message.content)
+    for request in message.requests:
+        count += len(request.tool) + len(request.arguments)
+    return count

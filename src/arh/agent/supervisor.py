@@ -158,7 +158,7 @@ class Supervisor:
 
     def _permit(self, action: Action) -> Permit:
         """Return the permit that the retry policy has for the action."""
-        failed = self._pending.get(action.operation)
+        failed = self._pending.get(action.operation) if self._pending else None
         if failed is None:
             return Permit(action, retried=False, wait_ms=0)
         retries, retry_after_ms = failed
@@ -170,12 +170,12 @@ class Supervisor:
 
     def _keep_retry(self, permit: Permit, outcome: ToolOutcome) -> None:
         """Remember an operation that may be tried again, and forget one that ended otherwise."""
-        operation = permit.action.operation
         if outcome.status == "executed" or not outcome.retryable:
-            self._pending.pop(operation, None)
+            if self._pending:
+                self._pending.pop(permit.action.operation, None)
             return
         retries = self._retries(permit) if permit.retried else 0
-        self._pending[operation] = (retries, outcome.retry_after_ms)
+        self._pending[permit.action.operation] = (retries, outcome.retry_after_ms)
 
     def _late(self, now_ms: int) -> Stop | None:
         """Return the stop if the deadline is reached."""

@@ -41,17 +41,28 @@ class Control:
         self.calls_passed = 0
         self._clock = clock
         self._limits = limits
-        self._counts = {"model": 0, "tool": 0}
+        self._model_calls = 0
+        self._tool_calls = 0
 
     def enter(self, port: str) -> None:
         """Let an agent into a port, unless the run is stopped or the watchdog stops it now."""
-        self.go_on()
-        self._count(port)
+        if self.stopped is not None:
+            raise self._again(self.stopped)
+        if port == "model":
+            self._model_calls += 1
+            if self._model_calls > self._limits.model_calls_max:
+                raise self.stop("watchdog", "model calls beyond every budget", by="watchdog")
+        elif port == "tool":
+            self._tool_calls += 1
+            if self._tool_calls > self._limits.tool_calls_max:
+                raise self.stop("watchdog", "tool calls beyond every budget", by="watchdog")
+        if self._clock.now_ms() > self._limits.deadline_ms:
+            raise self.stop("watchdog", "time beyond the deadline", by="watchdog")
 
     def go_on(self) -> None:
         """Return only if the run was not stopped."""
         if self.stopped is not None:
-            raise RunStopped(self.stopped.termination, self.stopped.detail)
+            raise self._again(self.stopped)
 
     def stop(self, termination: str, detail: str, *, by: str) -> RunStopped:
         """Stop the run for good; the first stop counts. Return what to raise."""
@@ -69,16 +80,10 @@ class Control:
 
         With `hard`, one millisecond more is allowed, so that waiting past the deadline is noticed.
         """
-        left = max(0, self._limits.deadline_ms - self._clock.now_ms())
-        return max(0, min(int(wanted_ms), left + (1 if hard else 0)))
+        left = self._limits.deadline_ms - self._clock.now_ms()
+        return max(0, min(wanted_ms, max(0, left) + hard))
 
-    def _count(self, port: str) -> None:
-        limits = self._limits
-        if port in self._counts:
-            self._counts[port] += 1
-        if self._counts["model"] > limits.model_calls_max:
-            raise self.stop("watchdog", "model calls beyond every budget", by="watchdog")
-        if self._counts["tool"] > limits.tool_calls_max:
-            raise self.stop("watchdog", "tool calls beyond every budget", by="watchdog")
-        if self._clock.now_ms() > limits.deadline_ms:
-            raise self.stop("watchdog", "time beyond the deadline", by="watchdog")
+    @staticmethod
+    def _again(stop: RunStopped) -> RunStopped:
+        """Return the stop as a new exception, since the agent may still hold the last one."""
+        return RunStopped(stop.termination, stop.detail)

@@ -4,7 +4,8 @@ The border between a run and the agent in it. An agent in our process can change
 holds, frozen or not, so it holds none that anybody else reads: tasks, replies and outcomes are
 handed over as objects of its own, which share nothing with the run but text and bytes. What it
 hands back is read the same way: exactly text, exactly numbers, never an object with a will of its
-own, such as a name that equals one tool when it is authorised and another when it runs.
+own, such as a name that equals one tool when it is authorised and another when it runs. Only bytes
+that the run handed over itself, and that come back the same, are not read a second time.
 
 Its session is a `SessionView`, whose attributes lead nowhere: the run behind it is held by a weak
 reference and cannot be reached by walking. It works for one task, in the thread that it was handed
@@ -15,8 +16,9 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Protocol, cast
 
 from arh.canonical import SAFE_INTEGER, Json
@@ -28,6 +30,8 @@ from arh.records.tasks import BudgetRefused, Note, ProgressStopped, Task
 
 ROLES = frozenset({"system", "user", "assistant", "tool"})
 STATUSES = frozenset({"executed", "rejected", "error"})
+Known = Mapping[bytes, Json]
+EMPTY: Known = MappingProxyType({})
 
 
 class Behind(Protocol):
@@ -153,7 +157,7 @@ def handed_reply(reply: ModelReply) -> ModelReply:
 
 def _handed_decision(decision: Decision) -> Decision:
     if isinstance(decision, Calls):
-        requests = (ToolRequest(r.call_id, r.tool, r.arguments) for r in decision.requests)
+        requests = [ToolRequest(r.call_id, r.tool, r.arguments) for r in decision.requests]
         return Calls(tuple(requests), decision.text)
     if isinstance(decision, Final) and isinstance(decision.answer, Json):
         return Final(decision.answer.twin())
@@ -173,7 +177,7 @@ def handed_outcome(outcome: ToolOutcome) -> ToolOutcome:
         outcome.commit_belief,
         outcome.delivery,
         outcome.retry_after_ms,
-        tuple(Mark(mark.milestone, mark.target, mark.justified) for mark in outcome.marks),
+        tuple([Mark(mark.milestone, mark.target, mark.justified) for mark in outcome.marks]),
     )
 
 
@@ -188,7 +192,7 @@ def taken_request(request: ToolRequest) -> ToolRequest:
     return ToolRequest(text_of(request.call_id), text_of(request.tool), text_of(request.arguments))
 
 
-def taken_message(message: Message) -> Message:
+def taken_message(message: Message, known: Known = EMPTY) -> Message:
     """Return an agent's message as plain text in objects of ours.
 
     Raises:
@@ -196,31 +200,34 @@ def taken_message(message: Message) -> Message:
     """
     if not isinstance(message, Message):
         raise TypeError("a conversation is made of Messages")
-    role = _word(message.role, ROLES)
-    requests = tuple(taken_request(request) for request in message.requests)
-    reply = None if message.reply is None else _taken_reply(message.reply)
-    name = None if message.name is None else text_of(message.name)
-    return Message(cast("Role", role), text_of(message.content), requests, reply, name)
+    role, requests, reply, name = message.role, message.requests, message.reply, message.name
+    return Message(
+        cast("Role", _word(role, ROLES)),
+        text_of(message.content),
+        tuple(map(taken_request, requests)) if requests else (),
+        None if reply is None else _taken_reply(reply, known),
+        None if name is None else text_of(name),
+    )
 
 
-def _taken_reply(reply: ToolReply) -> ToolReply:
+def _taken_reply(reply: ToolReply, known: Known) -> ToolReply:
     if not isinstance(reply, ToolReply):
         raise TypeError("a tool's message holds a ToolReply")
     status = cast("ReplyStatus", _word(reply.status, STATUSES))
-    result = None if reply.result is None else taken_json(reply.result)
+    result = None if reply.result is None else taken_json(reply.result, known)
     call_id, tool, reason = text_of(reply.call_id), text_of(reply.tool), text_of(reply.reason)
     return ToolReply(call_id, tool, status, reason, result)
 
 
-def _word(value: str, known: frozenset[str]) -> str:
+def _word(value: str, words: frozenset[str]) -> str:
     word = text_of(value)
-    if word not in known:
-        raise TypeError(f"one of {', '.join(sorted(known))} is due")
+    if word not in words:
+        raise TypeError(f"one of {', '.join(sorted(words))} is due")
     return word
 
 
-def taken_json(value: Json) -> Json:
-    """Return an agent's JSON value, read anew from its bytes.
+def taken_json(value: Json, known: Known = EMPTY) -> Json:
+    """Return an agent's JSON value: ours, if it is `known` by its bytes, else read anew from them.
 
     Raises:
         TypeError: It is none.
@@ -228,7 +235,8 @@ def taken_json(value: Json) -> Json:
     """
     if not isinstance(value, Json):
         raise TypeError("not a Json")
-    return Json.read(bytes(value.data))
+    data = bytes(value.data)
+    return known.get(data) or Json.read(data)
 
 
 def taken_note(note: Note) -> Note:
@@ -269,6 +277,8 @@ def text_of(value: str) -> str:
     Raises:
         TypeError: It is no string.
     """
+    if type(value) is str and value.isascii():
+        return value
     if not isinstance(value, str):
         raise TypeError(f"a text is due, not {type(value).__name__[:60]}")
     exact = str.__str__(value)

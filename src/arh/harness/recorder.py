@@ -73,14 +73,12 @@ class RunRecorder:
             "source": source,
             "at_ms": self._clock.now_ms(),
             "actor": self._acting(),
+            **data,
         }
-        event.update(data)
-        self._append(line(self._redact(kind, event)))
+        body = line(self._redact(kind, event))
+        root = self.root = chained(self.root, body)
+        self.lines.append(b'%b%b%b"}' % (body[:-1], CHAIN_FIELD, root.encode()))
         return seq
-
-    def _append(self, body: bytes) -> None:
-        self.root = chained(self.root, body)
-        self.lines.append(body[:-1] + CHAIN_FIELD + self.root.encode() + b'"}')
 
 
 def unchained(written: bytes) -> tuple[bytes, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from arh.canonical import Json
 from arh.errors import ArhError, DependencyFailure, RunStopped
 from arh.foreign import ForeignFailure, call
 from arh.harness.control import Control
@@ -71,6 +72,7 @@ class RunSession:
         self._settled = settled
         self._given: tuple[Message, ...] = ()
         self._seen: tuple[Message, ...] = ()
+        self._results: dict[bytes, Json] = {}
         self._asked = 0
         self.in_port = ""
         self.view: SessionView | None = None
@@ -114,6 +116,8 @@ class RunSession:
         finally:
             self._settled()
         self._leave()
+        if outcome.result is not None:
+            self._results[outcome.result.data] = outcome.result
         return outcome
 
     def ask(self, message: str) -> Message | None:
@@ -185,7 +189,9 @@ class RunSession:
         """
         known = len(self._given)
         grown = messages[:known] in (self._given, self._seen)
-        fresh = tuple(map(taken_message, messages[known:] if grown else messages))
+        fresh = tuple(
+            [taken_message(m, self._results) for m in (messages[known:] if grown else messages)]
+        )
         self._given = messages
         self._seen = self._seen + fresh if grown else fresh
         return fresh
@@ -218,7 +224,9 @@ class RunSession:
             name = reply.type_name if isinstance(reply, ForeignFailure) else "wrong_type"
             self._control.problem(f"model adapter failed: {name}")
             return ModelReply(Unavailable("dependency_error"))
-        self._clock.advance(max(0, began + reply.latency_ms - self._clock.now_ms()))
+        left_ms = began + reply.latency_ms - self._clock.now_ms()
+        if left_ms > 0:
+            self._clock.advance(left_ms)
         return reply
 
     def _record_answer(self, ask: int, reply: ModelReply) -> None:
