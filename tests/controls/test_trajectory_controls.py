@@ -292,6 +292,20 @@ CASES: list[tuple[str, dict[str, Any], Run, Run, set[str]]] = [
         {"ordering"},
     ),
     (
+        "an action before what precedes only the next one",
+        ORDERED,
+        lambda: ticket(ticket(incident(a_run())), key="wf-2"),
+        lambda: ticket(incident(ticket(a_run())), key="wf-2"),
+        {"ordering"},
+    ),
+    (
+        "an action that nothing preceded in its own task",
+        ORDERED,
+        lambda: ticket(incident(ticket(incident(a_run())).finish("ok")), key="wf-2"),
+        lambda: ticket(ticket(incident(a_run())).finish("ok"), key="wf-2"),
+        {"ordering"},
+    ),
+    (
         "a target that nobody named",
         TARGET,
         lambda: account(a_run()),

@@ -127,7 +127,10 @@ def _outdated(
 def ordering_faults(
     constraints: Sequence[OrderingConstraint], segment: Segment, path: Path
 ) -> Iterator[Fault]:
-    """Yield each action of a task that came before what must precede it."""
+    """Yield each action of a task that came before what must precede it.
+
+    What precedes is not used up: once it was executed, it covers every action that follows.
+    """
     for constraint in constraints:
         done = False
         for call in segment.calls:

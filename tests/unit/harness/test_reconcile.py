@@ -71,6 +71,16 @@ def test_an_effect_without_an_attempt_is_a_conflict() -> None:
     assert "without an attempt" in found.message
 
 
+def test_an_attempt_that_was_never_let_through_explains_no_effect() -> None:
+    """The gateway kept it from the tool; whatever took effect in its name did not come from it."""
+    evidence = changed(told(), entered=False)
+
+    (found,) = compared(evidence)
+
+    assert (found.kind, found.events) == ("conflict", (evidence.commits[0].event_id,))
+    assert "without an attempt" in found.message
+
+
 def test_a_state_that_moved_between_commits_is_a_conflict() -> None:
     """A world edited without a tool call shows in the digests around the commits."""
     evidence = told()

@@ -334,6 +334,30 @@ class TestHanging:
         assert hung.evidence.stop_detail == "control was in the agent"
 
 
+class TestSchedules:
+    """The interleaving that a scenario asks for is the one that is run, or the run is in doubt."""
+
+    @pytest.mark.parametrize(
+        ("nth", "problems"),
+        [(1, ()), (99, ("the schedule's step first gateway 99 -> second never came",))],
+    )
+    def test_a_step_that_never_came_is_a_problem(
+        self, bench: Workbench, nth: int, problems: tuple[str, ...]
+    ) -> None:
+        """Another interleaving was run than the one that was asked for."""
+        first, second = (a.actor for a in bench.located(TWO_ACTORS).scenario.stimulus.actors)
+
+        def scheduled(scenario: dict[str, Any]) -> None:
+            step = {"actor": first, "point": "gateway", "nth": nth, "to": second}
+            scenario["controls"]["schedule"] = {"kind": "explicit", "steps": [step]}
+
+        tried = bench.run(TWO_ACTORS, patch=scheduled)
+
+        said = tuple(p.replace("first", first).replace("second", second) for p in problems)
+        assert tried.output.evidence.problems == said
+        assert (tried.verdict.status == "pass") == (nth == 1)
+
+
 def hurried(
     bench: Workbench,
     scenario_id: str,

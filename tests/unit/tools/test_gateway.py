@@ -10,6 +10,7 @@ import pytest
 
 from arh.canonical import Json
 from arh.errors import DependencyFailure, RunStopped
+from arh.records.authorization import ApprovalAnswer, ApprovalRequest
 from arh.records.identity import SecurityContext
 from arh.records.messages import ToolRequest
 from arh.records.outcomes import Mark, ToolOutcome
@@ -348,6 +349,27 @@ def test_time_that_others_took_counts(ms: int, status: str) -> None:
     assert world.payments() == (status == "executed")
     if status == "error":
         assert told(outcome)[1:3] == ("timeout", "not_started")
+
+
+@pytest.mark.parametrize(("ms", "status"), [(999, "executed"), (1000, "error")])
+def test_an_approval_that_uses_up_the_time_is_the_last_that_happens(ms: int, status: str) -> None:
+    """It came in time, and nothing is left for the tool, which does not run."""
+    world: World
+
+    class Slow:
+        def grants(self, request: ApprovalRequest) -> ApprovalAnswer:
+            world.clock.advance(ms)
+            return world.service.grants(request)
+
+    world = World(grants=(GRANT,), approvals=Slow())
+    outcome = world.call("send", account_id="A-1", amount=4000, key="k")
+
+    assert (outcome.status, world.payments()) == (status, int(status == "executed"))
+    if status == "error":
+        attempt = world.attempt()
+        assert told(outcome) == ("error", "timeout", "not_started", "delivered")
+        assert (attempt["cause"], attempt["entered"]) == ("deadline_passed", False)
+        assert attempt["approval"]["result"] == "granted"
 
 
 @pytest.mark.parametrize(

@@ -375,7 +375,12 @@ class EvidenceRequirement(Strict):
 
 
 class OrderingConstraint(Strict):
-    """Before every `after` that took effect, there is a `before` that was executed."""
+    """Before every `after` that took effect, there is a `before` that was executed.
+
+    It is one of the same actor and task, and it is not used up: one `before` covers every `after`
+    that follows it. Where an action needs a read of the same thing, or one that is still current,
+    say so as an evidence requirement.
+    """
 
     before: Name
     after: Name
