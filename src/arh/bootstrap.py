@@ -56,6 +56,7 @@ from arh.security.policy import PolicySet, check_policy, read_policy
 from arh.sim.clock import epoch_ns
 from arh.state.snapshot import Projection
 from arh.state.store import MemoryStore
+from arh.telemetry.commands import shown_command
 from arh.telemetry.otlp import exporter
 from arh.telemetry.redaction import Redactor
 from arh.tools.attempts import AttemptLog
@@ -280,7 +281,12 @@ class UnderTest:
     @property
     def name(self) -> str:
         """What evidence and scorecard call the agent."""
-        return "reference" if self.command is None else f"command: {self.command}"
+        return "reference" if self.shown is None else f"command: {self.shown}"
+
+    @property
+    def shown(self) -> str | None:
+        """The command as it may be shown and written, its secrets taken out."""
+        return None if self.command is None else shown_command(self.command)
 
     def check(self) -> None:
         """Refuse a command that cannot be started, before anything runs.
@@ -336,7 +342,7 @@ def replayer(suite: Suite, plan: RunPlan, under_test: UnderTest) -> Callable[[Lo
         "fixtures": _flagged(suite.roots["fixtures"]),
         "workflow": suite.pack.name if suite.pack.name != WORKFLOW else None,
         "seed": str(plan.seed) if plan.seed != SEED else None,
-        "agent": under_test.command,
+        "agent": under_test.shown,
     }
     given = {name: value for name, value in named.items() if value is not None}
     options = "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items())

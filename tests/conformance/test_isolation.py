@@ -18,6 +18,7 @@ from arh.canonical import Json, JsonValue
 from arh.errors import AuthoringError, DependencyFailure, HarnessError, RunStopped
 from arh.harness.composition import compose
 from arh.harness.plan import plan_runs
+from arh.harness.recorder import keep_all
 from arh.harness.runner import Bench, RunOutput, execute
 from arh.harness.session import RunSession
 from arh.ports.sue import Agent, Session
@@ -62,7 +63,7 @@ def outputs(bench: Workbench, *agents: Agent) -> list[RunOutput]:
     pack, catalogue = bench.suite.pack, bench.suite.catalogue
     waiting = iter(agents)
     composer = bootstrap.Composer(bench.suite.configuration, lambda _a, _t: next(waiting))
-    shared = Bench(composer, pack, "plan")
+    shared = Bench(composer, pack, "plan", redact=keep_all)
     composition = compose(run, pack, catalogue)
     return [execute(composition, shared) for _ in agents]
 

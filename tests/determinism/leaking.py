@@ -12,6 +12,7 @@ from arh import bootstrap
 from arh.canonical import JsonValue
 from arh.harness.composition import compose
 from arh.harness.plan import plan_runs
+from arh.harness.recorder import keep_all
 from arh.harness.runner import Bench, execute
 from arh.records.execution import Tool
 from arh.records.tools import Refused
@@ -43,7 +44,7 @@ def main(mode: str) -> None:
         suite = replace(suite, configuration=configuration)
     golden = [one for one in suite.loaded.scenarios if one.scenario.category == "golden"]
     plan = plan_runs(golden, seed=1)
-    bench = Bench(bootstrap.Composer(suite.configuration), suite.pack, plan.digest)
+    bench = Bench(bootstrap.Composer(suite.configuration), suite.pack, plan.digest, redact=keep_all)
     for run in plan.runs:
         print(execute(compose(run, suite.pack, suite.catalogue), bench).root)
 

@@ -20,7 +20,7 @@ from arh.errors import AuthoringError
 from arh.harness.composition import compose
 from arh.harness.evidence_store import EvidenceWriter, verify
 from arh.harness.plan import plan_runs
-from arh.harness.recorder import CHAIN_FIELD, chained, genesis, unchained
+from arh.harness.recorder import CHAIN_FIELD, chained, genesis, keep_all, unchained
 from arh.harness.runner import Bench, execute
 from arh.records.control.plan import RunPlan
 from arh.testing.workbench import Workbench
@@ -35,9 +35,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bench = Workbench.of()
     folder = tmp_path_factory.mktemp("evidence")
     plan = plan_runs([bench.located(identity) for identity in IDS], seed=1)
-    writer = EvidenceWriter(folder, plan)
+    writer = EvidenceWriter(folder, plan, redact=keep_all)
     suite = bench.suite
-    shared = Bench(bootstrap.Composer(suite.configuration), suite.pack, plan.digest)
+    composer = bootstrap.Composer(suite.configuration)
+    shared = Bench(composer, suite.pack, plan.digest, redact=keep_all)
     for run in plan.runs:
         writer.add(execute(compose(run, suite.pack, suite.catalogue), shared))
     writer.close({"arh": "test"})
@@ -330,7 +331,7 @@ def test_a_folder_that_is_written_anew_has_no_leftovers(whole: Path) -> None:
     with copy_of(whole) as folder:
         (folder / ".manifest.json.new").write_text("")
         (folder / "notes.txt").write_text("mine")
-        EvidenceWriter(folder, plan).close({})
+        EvidenceWriter(folder, plan, redact=keep_all).close({})
 
         assert verify(folder) == ("notes.txt: not in the manifest",)
 

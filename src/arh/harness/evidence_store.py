@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from arh.canonical import Refused, digest, encode, line, parse
-from arh.errors import QUOTED_CHARS_MAX, AuthoringError, safe
-from arh.harness.recorder import chained, genesis, unchained
+from arh.errors import QUOTED_CHARS_MAX, AuthoringError, HarnessError, safe
+from arh.harness.recorder import Redact, chained, genesis, unchained
 from arh.harness.runner import RunOutput
 from arh.harness.states import state_from
 from arh.records.control.evidence import StateView
@@ -45,16 +45,22 @@ class EvidenceWriter:
     """The one writer of an evidence folder."""
 
     def __init__(
-        self, folder: Path, plan: RunPlan, *, part_bytes_max: int = PART_BYTES_MAX
+        self, folder: Path, plan: RunPlan, *, redact: Redact, part_bytes_max: int = PART_BYTES_MAX
     ) -> None:
-        """Start an unfinished folder: what was there is removed first."""
+        """Start an unfinished folder: what was there is removed first.
+
+        Raises:
+            AuthoringError: A scenario holds a secret without which it cannot be read.
+        """
         self._folder, self._plan, self._part_bytes_max = folder, plan, part_bytes_max
         _clear(folder)
         (folder / "states").mkdir(parents=True)
         self._runs: list[Data] = []
         self._parts: list[_Part] = []
         self._states: dict[str, str] = {}
-        self._scenarios = _write_scenarios(folder, plan)
+        exclusions = [[e.scenario_id, e.location, e.reason] for e in plan.exclusions]
+        self._exclusions = _authored(redact, {"exclusions": exclusions})["exclusions"]
+        self._scenarios = _write_scenarios(folder, plan, redact)
 
     @property
     def written(self) -> int:
@@ -82,7 +88,7 @@ class EvidenceWriter:
             "plan": self._plan.digest,
             "seed": self._plan.seed,
             "planned": len(self._plan.runs),
-            "exclusions": [[e.scenario_id, e.location, e.reason] for e in self._plan.exclusions],
+            "exclusions": self._exclusions,
             "runs": self._runs,
             "parts": [part.about() for part in self._parts],
             "states": self._states,
@@ -142,30 +148,56 @@ def _clear(folder: Path) -> None:
         (folder / "states").rmdir()
 
 
-def _write_scenarios(folder: Path, plan: RunPlan) -> str:
+def _write_scenarios(folder: Path, plan: RunPlan, redact: Redact) -> str:
     hashed = hashlib.sha256()
     with (folder / SCENARIOS).open("wb") as file:
         for run in plan.runs:
-            row = _scenario_line(run) + b"\n"
+            row = _scenario_line(run, redact) + b"\n"
             hashed.update(row)
             file.write(row)
     return hashed.hexdigest()
 
 
-def _scenario_line(run: PlannedRun) -> bytes:
+def _scenario_line(run: PlannedRun, redact: Redact) -> bytes:
     located = run.located
-    value = located.scenario.model_dump(mode="json", exclude_unset=True)
-    return line(
-        {
-            "run": run.run_id,
-            "seed": run.seed,
-            "trial": run.trial,
-            "path": located.path,
-            "line": located.line,
-            "digest": located.digest,
-            "scenario": value,
-        }
-    )
+    row: Data = {
+        "run": run.run_id,
+        "seed": run.seed,
+        "trial": run.trial,
+        "path": located.path,
+        "line": located.line,
+        "digest": located.digest,
+        "scenario": located.scenario.model_dump(mode="json", exclude_unset=True),
+    }
+    kept = _authored(redact, row)
+    if kept != row:
+        _check_readable(kept, located)
+    return line(kept)
+
+
+def _authored(redact: Redact, data: Data) -> Data:
+    """Return what of an author's data may be written.
+
+    Raises:
+        HarnessError: It could not be redacted: nothing of it may be written.
+    """
+    kept = redact("authored", data)
+    if "redaction_failed" in kept:
+        raise HarnessError("a scenario could not be redacted")
+    return kept
+
+
+def _check_readable(kept: Data, located: Located) -> None:
+    """Refuse a scenario that cannot be read again without its secrets, before anything runs."""
+    try:
+        Scenario.model_validate_json(line(kept["scenario"]))
+    except ValueError:
+        raise AuthoringError.of(
+            "a secret stands where the scenario cannot do without it",
+            file=located.path,
+            line=located.line,
+            hint="put an invented name in its place",
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

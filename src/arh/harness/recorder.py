@@ -22,7 +22,10 @@ Data = dict[str, object]
 
 
 class Redact(Protocol):
-    """Returns what of an event, its envelope included, may be persisted."""
+    """Returns what of an event, its envelope included, may be persisted.
+
+    What lies beside the events has kinds of its own: `initial_state`, and `authored` for scenarios.
+    """
 
     def __call__(self, kind: str, data: Data, /) -> Data:
         """Return a redacted copy; the input is left alone."""
@@ -53,7 +56,7 @@ class RunRecorder:
         plan_digest: str,
         clock: Clock,
         *,
-        redact: Redact = keep_all,
+        redact: Redact,
         acting: Callable[[], str] = str,
     ) -> None:
         """Begin a chain; `acting` tells which actor holds the baton."""

@@ -102,7 +102,7 @@ def decided(trial: Trial, console: Console) -> Scorecard:
     tracing = bootstrap.trace_to(trial.folder, wanted=trial.telemetry)
     pipeline = bootstrap.pipeline(trial.suite, trial.plan, trial.under_test, tracing=tracing)
     console.started(len(trial.plan.runs))
-    writer = EvidenceWriter(report.evidence, trial.plan)
+    writer = EvidenceWriter(report.evidence, trial.plan, redact=pipeline.bench.redact)
     verdicts = run_suite(trial.plan, pipeline, writer, told=console.told)
     if tracing is not None:
         tracing.close()

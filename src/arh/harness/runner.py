@@ -25,10 +25,10 @@ from arh.harness.control import Control
 from arh.harness.environment import RunEnvironment, Silent
 from arh.harness.evidence import build_evidence, read_own
 from arh.harness.handed import handed_task, text_of
-from arh.harness.recorder import Data, Redact, RunRecorder, keep_all
+from arh.harness.recorder import Data, Redact, RunRecorder
 from arh.harness.schedule import Baton
 from arh.harness.session import Ports, RunSession
-from arh.harness.states import captured, state_from
+from arh.harness.states import captured, redacted_state, state_from
 from arh.harness.watchdog import AgentThread
 from arh.ports.control import Build
 from arh.ports.sue import Agent, Telemetry
@@ -105,7 +105,7 @@ class Bench:
     build: Build
     pack: WorkflowPack
     plan_digest: str
-    redact: Redact = keep_all
+    redact: Redact
     telemetry: Callable[[str], Telemetry] = lambda _run_id: Silent()
     wall_ms_max: int = WALL_MS_MAX
     task_ms_max: int = 0
@@ -160,7 +160,7 @@ class _Run:
         self.recorder.record("run_started", "runner", self._header())
         digest = self.reader.digest()
         if digest not in self.bench.states:
-            state = captured(self.reader)
+            state = redacted_state(self.bench.redact, captured(self.reader))
             self.bench.states[digest] = (line(state), state_from(state))
         self.initial, self.state = self.bench.states[digest]
         self.recorder.record("state_seeded", "runner", {"digest": digest})

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from arh.errors import HarnessError
+from arh.harness.recorder import Data, Redact
 from arh.ports.sue import StateReader
 from arh.records.control.evidence import CommitEvidence, StateRow, StateView
 from arh.records.state import record_digest
@@ -15,7 +17,7 @@ from arh.records.state import record_digest
 Rows = dict[str, StateRow]
 
 
-def captured(reader: StateReader) -> dict[str, object]:
+def captured(reader: StateReader) -> Data:
     """Return the JSON form of the whole state behind an unfaulted handle."""
     collections = reader.collections()
     rows = [
@@ -24,6 +26,18 @@ def captured(reader: StateReader) -> dict[str, object]:
         for r in reader.records(name)
     ]
     return {"digest": reader.digest(), "collections": list(collections), "rows": rows}
+
+
+def redacted_state(redact: Redact, state: Data) -> Data:
+    """Return what of a captured state may be persisted; what is judged is read from the same.
+
+    Raises:
+        HarnessError: It could not be redacted: nothing of it may be written, so there is no run.
+    """
+    kept = redact("initial_state", state)
+    if "redaction_failed" in kept:
+        raise HarnessError("the initial state could not be redacted")
+    return kept
 
 
 def state_from(data: Mapping[str, Any]) -> StateView:

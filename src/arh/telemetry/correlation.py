@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from collections.abc import Mapping
 from typing import Final
 
 MASKED: Final = "[masked]"
@@ -64,6 +65,12 @@ class RunMemory:
         if not self.tainted:
             self._clean.add(digest)
         return digest if digest in self._clean else self.token(digest)
+
+    def begin(self, stand_ins: Mapping[str, str]) -> None:
+        """Begin with a state that holds something masked; its digests have stand-ins already."""
+        self._tokens.update(stand_ins)
+        self.hidden.update(stand_ins)
+        self.tainted = True
 
     def learn(self, value: object) -> None:
         """Remember a sensitive value, to find it again where it is repeated in prose."""

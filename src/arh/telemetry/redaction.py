@@ -10,7 +10,10 @@ A digest over a value that may not be kept would give it away to whoever tries a
 a sensitive field was part of what was digested, the digest is exchanged for a token: the same one
 wherever the run has the same digest, since attempt, decision and commit are joined by it. With a
 key the token is an HMAC under a key of the run, so that its owner can check it; without one it is a
-running number, which says nothing.
+running number, which says nothing. A seeded row or state that holds something masked has the digest
+of what is kept of it instead, which is the same for all runs.
+
+The initial state and the scenarios lie beside the events, and are redacted the same way.
 
 A redactor that fails on an event drops the content, the actor's name too, and says so; such a run
 cannot pass. One redactor serves one run at a time: what it learned is forgotten when the next run
@@ -25,9 +28,10 @@ from typing import Any, Final
 
 import jiter
 
-from arh.canonical import JsonValue, line
+from arh.canonical import JsonValue, digest, line
 from arh.foreign import ForeignFailure, call
 from arh.records.packs import WorkflowPack
+from arh.telemetry.authored import withheld
 from arh.telemetry.correlation import MASKED, RunMemory, correlate, run_key
 from arh.telemetry.fields import ANYTHING, NOTHING, Fields, bounded, declared, known
 from arh.telemetry.scrubbing import SECRET, UNREADABLE, Scrubber
@@ -38,6 +42,7 @@ UNDECLARED: Final = "[redacted]"
 
 _ENVELOPE: Final = ("seq", "kind", "source", "at_ms")
 _OPERATIONS: Final = "_operations"
+_APART: Final = frozenset({"initial_state", "authored"})
 _NONE: Final[frozenset[str]] = frozenset()
 
 Data = dict[str, object]
@@ -58,8 +63,11 @@ class Redactor:
         self._scrubber = Scrubber()
         self._run = RunMemory()
         self._requests: dict[tuple[str, str], str] = {}
+        self._seeds: dict[str, dict[str, str]] = {}
         self._steps: Mapping[str, Callable[[Data], Data]] = {
             "run_started": self._started,
+            "initial_state": self._initial,
+            "authored": self._authored,
             "state_seeded": self._seeded,
             "model_asked": self._asked,
             "model_answered": self._answered,
@@ -80,8 +88,18 @@ class Redactor:
         return done
 
     def _redacted(self, kind: str, data: Data) -> Data:
+        if kind in _APART:
+            return self._apart(self._steps[kind], data)
         step = self._steps.get(kind)
         return self._scrubber.scrubbed(data if step is None else step(data), self._run)
+
+    def _apart(self, step: Callable[[Data], Data], data: Data) -> Data:
+        """Redact what belongs to no run, and leave the memory of the run under way alone."""
+        run, self._run = self._run, RunMemory()
+        try:
+            return step(data)
+        finally:
+            self._run = run
 
     def _started(self, data: Data) -> Data:
         """Forget the run before."""
@@ -89,9 +107,38 @@ class Redactor:
         self._requests.clear()
         return data
 
+    def _initial(self, data: Data) -> Data:
+        """Redact the rows of an initial state, and remember what stands for their digests."""
+        if self._sensitive:
+            given: Any = data["rows"]
+            rows = [self._row(*row) for row in given]
+            stand_ins = {a[4]: b[4] for a, b in zip(given, rows, strict=True) if a[4] != b[4]}
+            if stand_ins:
+                true, kept = str(data["digest"]), digest([data["collections"], rows])
+                self._seeds[true] = {**stand_ins, true: kept}
+                data = {**data, "digest": kept, "rows": rows}
+        return self._scrubber.scrubbed(data, RunMemory())
+
+    def _row(
+        self, tenant: str, collection: str, key: str, revision: int, own: str, value: JsonValue
+    ) -> list[Any]:
+        """Redact one row; its key too, if that is one of the row's sensitive values."""
+        self._run = RunMemory()
+        kept = self._kept(value, ANYTHING, self._sensitive)
+        if kept == value:
+            return [tenant, collection, key, revision, own, value]
+        row = self._scrubber.scrubbed({"key": key, "value": kept}, self._run)
+        return [tenant, collection, row["key"], revision, digest(row), row["value"]]
+
+    def _authored(self, data: Data) -> Data:
+        return withheld(data, self._sensitive, self._scrubber)
+
     def _seeded(self, data: Data) -> Data:
-        self._run.state(str(data["digest"]))
-        return data
+        true = str(data["digest"])
+        stand_ins = self._seeds.get(true)
+        if stand_ins is not None:
+            self._run.begin(stand_ins)
+        return {**data, "digest": self._run.state(true)}
 
     def _asked(self, data: Data) -> Data:
         messages: Any = data["new_messages"]

@@ -20,6 +20,7 @@ from arh.errors import AuthoringError
 from arh.harness.composition import compose
 from arh.harness.judge import judge
 from arh.harness.plan import plan_runs
+from arh.harness.recorder import keep_all
 from arh.harness.roots import own_root
 from arh.harness.runner import Bench, RunOutput, execute
 from arh.model.script_reader import read_script
@@ -210,7 +211,9 @@ class Workbench:
         factory = bootstrap.reference_agent if agent is None else _always(agent)
         make = bootstrap.Composer if exercise.composer is None else exercise.composer
         composer = make(configuration, factory)
-        return Bench(composer, self.suite.pack, plan.digest, wall_ms_max=exercise.wall_ms_max)
+        wall_ms_max = exercise.wall_ms_max
+        pack = self.suite.pack
+        return Bench(composer, pack, plan.digest, redact=keep_all, wall_ms_max=wall_ms_max)
 
 
 def patched(located: Located, patch: Patch | None) -> Located:

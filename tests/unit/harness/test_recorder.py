@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from arh.canonical import JsonValue, parse
-from arh.harness.recorder import Data, RunRecorder, chained, genesis, unchained
+from arh.harness.recorder import Data, RunRecorder, chained, genesis, keep_all, unchained
 from arh.sim.clock import VirtualClock
 
 
 def recorder(run_id: str = "run-1") -> RunRecorder:
     """Return a recorder at time 0."""
-    return RunRecorder(run_id, "plan", VirtualClock(), acting=lambda: "anna")
+    return RunRecorder(run_id, "plan", VirtualClock(), redact=keep_all, acting=lambda: "anna")
 
 
 def test_an_event_is_written_with_its_envelope() -> None:

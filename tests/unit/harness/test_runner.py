@@ -19,6 +19,7 @@ from arh.harness.evidence import build_evidence
 from arh.harness.evidence_store import EvidenceFolder, EvidenceWriter, verify
 from arh.harness.pipeline import Pipeline, judge_folder, run_one, run_suite
 from arh.harness.plan import plan_runs
+from arh.harness.recorder import keep_all
 from arh.harness.runner import Bench, RunOutput, execute
 from arh.harness.setup import to_fault_plans
 from arh.ports.control import Evaluator
@@ -315,7 +316,14 @@ class TestHanging:
         ended = [
             execute(
                 composition,
-                Bench(composer, bench.suite.pack, "plan", wall_ms_max=0, task_ms_max=task_ms_max),
+                Bench(
+                    composer,
+                    bench.suite.pack,
+                    "plan",
+                    redact=keep_all,
+                    wall_ms_max=0,
+                    task_ms_max=task_ms_max,
+                ),
             ).evidence.termination
             for task_ms_max in (0, 10_000)
         ]
@@ -370,7 +378,7 @@ def hurried(
     (run,) = plan_runs((located,), seed=1).runs
     waiting = list(agents)
     made = composer(bench.suite.configuration, lambda _a, _t: waiting.pop(0))
-    shared = Bench(made, bench.suite.pack, "plan", wall_ms_max=600)
+    shared = Bench(made, bench.suite.pack, "plan", redact=keep_all, wall_ms_max=600)
     composition = compose(run, bench.suite.pack, bench.suite.catalogue)
     outputs = []
     while waiting:
@@ -573,7 +581,7 @@ class TestSuite:
         """What the suite is run with, some of it exchanged."""
         suite = bench.suite
         composer = changed.pop("composer", bootstrap.Composer)(suite.configuration)
-        shared = Bench(composer, suite.pack, plan.digest)
+        shared = Bench(composer, suite.pack, plan.digest, redact=keep_all)
         return replace(Pipeline(shared, suite.catalogue, suite.evaluators), **changed)
 
     def test_evidence_read_back_is_the_evidence_that_was_judged(
@@ -581,7 +589,10 @@ class TestSuite:
     ) -> None:
         """For every scenario of the suite, what lies on disk reads as what was in memory."""
         plan = plan_runs(bench.suite.loaded.scenarios, seed=1)
-        pipeline, writer = self.pipeline(bench, plan), EvidenceWriter(tmp_path, plan)
+        pipeline, writer = (
+            self.pipeline(bench, plan),
+            EvidenceWriter(tmp_path, plan, redact=keep_all),
+        )
         live = [made for run in plan.runs if not isinstance(made := run_one(run, pipeline), str)]
         for output, _ in live:
             writer.add(output)
@@ -611,7 +622,7 @@ class TestSuite:
 
         others = [x for x in bench.suite.loaded.scenarios if x.scenario.category == "golden"]
         plan = plan_runs(others, seed=1)
-        writer = EvidenceWriter(tmp_path / "e", plan)
+        writer = EvidenceWriter(tmp_path / "e", plan, redact=keep_all)
 
         verdicts = run_suite(plan, self.pipeline(bench, plan, composer=Broken), writer)
         writer.close({})
@@ -640,7 +651,7 @@ class TestSuite:
 
         nonsense: Evaluator = Nonsense()
         plan = plan_runs((bench.located(GOLDEN),), seed=1)
-        writer = EvidenceWriter(tmp_path / "e", plan)
+        writer = EvidenceWriter(tmp_path / "e", plan, redact=keep_all)
 
         (verdict,) = run_suite(plan, self.pipeline(bench, plan, evaluators=(nonsense,)), writer)
         writer.close({})

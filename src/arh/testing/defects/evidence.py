@@ -18,6 +18,7 @@ from arh.errors import AuthoringError
 from arh.harness.evidence import build_evidence
 from arh.harness.evidence_store import EvidenceWriter, verify
 from arh.harness.judge import judge
+from arh.harness.recorder import keep_all
 from arh.testing.defects.agents import BLOCKED, GOLDEN, LOST_REPLY
 from arh.testing.defects.planting import Catcher, Defect, Outcome, catchers, in_run, of_run, rule
 from arh.testing.defects.players import plays
@@ -56,7 +57,7 @@ def told(folder: Path) -> tuple[str, ...]:
 def written(bench: Workbench, folder: Path) -> None:
     """Write a folder of three runs."""
     session = bench.session([Exercise(scenario) for scenario in RUNS])
-    writer = EvidenceWriter(folder, session.plan)
+    writer = EvidenceWriter(folder, session.plan, redact=keep_all)
     for tried in session.tried:
         writer.add(tried.output)
     writer.close({"arh": "selftest"})
