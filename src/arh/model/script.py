@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from arh.canonical import Json, JsonValue
+from arh.canonical import Json
 from arh.model.guards import Guard
 from arh.model.situation import Situation
+from arh.model.templates import Fill
 from arh.records.decisions import Decision
-from arh.regex import Regex
 
 
 @dataclass(frozen=True, slots=True)
 class CallPlan:
-    """One tool call; `text` is its arguments as written, or `None` while templates are to fill."""
+    """One tool call; `arguments` are its text as written, or what fills their templates."""
 
     tool: str
-    arguments: JsonValue
-    text: str | None
+    arguments: str | Fill
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +26,15 @@ class Planned:
     """Calls to make, in order, with the text beside them."""
 
     plans: tuple[CallPlan, ...]
-    text: str = ""
+    text: str | Fill = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Something to say that holds templates; a value that is no string is an envelope."""
+    """Something to say that holds templates; it is text, unless it is an `envelope`."""
 
-    kind: Literal["final_answer", "ask_user", "refusal"]
-    value: JsonValue
+    kind: Literal["final_answer", "envelope", "ask_user", "refusal"]
+    value: Fill
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,5 @@ class Script:
     config_id: str
     rules: tuple[Rule, ...]
     costs: Costs
-    bind: Mapping[str, Regex] = field(repr=False)
     source: Json = field(repr=False)
     file: str = ""

@@ -11,7 +11,7 @@ from arh.model.guard_reader import read_guards
 from arh.model.guards import contradiction, covers
 from arh.model.script import CallPlan, Costs, Fixed, Planned, Rule, Said, Script, Then
 from arh.model.script_checks import Checks
-from arh.model.templates import NAME, faults, has_template
+from arh.model.templates import NAME, Bind, Fill, faults, filling, has_template
 from arh.records.decisions import (
     AskUser,
     Decision,
@@ -68,7 +68,7 @@ def _script(checks: Checks, source: Json) -> Script | None:
     checks.text("description", value.get("description", ""), empty=True)
     checks.object("on_mismatch", value.get("on_mismatch", {}))
     costs = _costs(checks, "defaults", value.get("defaults", {}), COSTS)
-    return Script(_config_id(checks, value), rules, costs, bind, source, checks.file)
+    return Script(_config_id(checks, value), rules, costs, source, checks.file)
 
 
 def _config_id(checks: Checks, value: dict[str, JsonValue]) -> str:
@@ -96,7 +96,7 @@ def _bind(checks: Checks, value: JsonValue) -> dict[str, Regex]:
     return bind
 
 
-def _rules(checks: Checks, value: JsonValue, bind: dict[str, Regex]) -> tuple[Rule, ...]:
+def _rules(checks: Checks, value: JsonValue, bind: Bind) -> tuple[Rule, ...]:
     """Return the rules, each one checked against those before it."""
     rules: list[Rule] = []
     for index, item in enumerate(checks.items("rules", value)):
@@ -114,7 +114,7 @@ def _rules(checks: Checks, value: JsonValue, bind: dict[str, Regex]) -> tuple[Ru
     return tuple(rules)
 
 
-def _rule(checks: Checks, field: str, item: JsonValue, bind: dict[str, Regex]) -> Rule | None:
+def _rule(checks: Checks, field: str, item: JsonValue, bind: Bind) -> Rule | None:
     """Return one rule, or `None` if something in it is wrong."""
     before = len(checks.problems)
     value = checks.object(field, item)
@@ -143,7 +143,7 @@ def _costs(checks: Checks, field: str, value: JsonValue, names: tuple[str, ...])
     return Costs(**counts)
 
 
-def _then(checks: Checks, field: str, item: JsonValue, bind: dict[str, Regex]) -> Then | None:
+def _then(checks: Checks, field: str, item: JsonValue, bind: Bind) -> Then | None:
     """Return what the rule stands for."""
     value = checks.object(field, item)
     if value is None:
@@ -158,22 +158,24 @@ def _then(checks: Checks, field: str, item: JsonValue, bind: dict[str, Regex]) -
     for fault in faults({k: v for k, v in value.items() if k != "raw_arguments"}, bind):
         expected = "{{result.x}}, {{results.tool.x}} or a name of bind"
         checks.fault(field, fault, expected)
-    return _of_kind(checks, field, kind, value)
+    return _of_kind(checks, field, kind, value, bind)
 
 
-def _of_kind(checks: Checks, field: str, kind: str, value: dict[str, JsonValue]) -> Then | None:
+def _of_kind(
+    checks: Checks, field: str, kind: str, value: dict[str, JsonValue], bind: Bind
+) -> Then | None:
     """Return what the value of one kind stands for."""
     match kind:
         case "tool_call":
-            plan = _plan(checks, field, value)
-            return None if plan is None else Planned((plan,), _beside(checks, field, value))
+            plan = _plan(checks, field, value, bind)
+            return None if plan is None else Planned((plan,), _beside(checks, field, value, bind))
         case "tool_calls":
-            return _planned(checks, field, value)
+            return _planned(checks, field, value, bind)
         case "final_answer":
-            return _final(checks, field, value)
+            return _final(checks, field, value, bind)
         case "ask_user" | "refusal":
             message = checks.text(f"{field}.message", value.get("message"))
-            return _said(kind, message)
+            return _said(kind, message, bind)
         case "unavailable":
             return _unavailable(checks, field, value)
         case _:
@@ -181,7 +183,7 @@ def _of_kind(checks: Checks, field: str, kind: str, value: dict[str, JsonValue])
             return Fixed(Truncated(detail) if kind == "truncated" else Malformed(detail))
 
 
-def _planned(checks: Checks, field: str, value: dict[str, JsonValue]) -> Planned:
+def _planned(checks: Checks, field: str, value: dict[str, JsonValue], bind: Bind) -> Planned:
     """Return several calls."""
     plans: list[CallPlan] = []
     for index, item in enumerate(checks.items(f"{field}.calls", value.get("calls"))):
@@ -189,12 +191,12 @@ def _planned(checks: Checks, field: str, value: dict[str, JsonValue]) -> Planned
         call = checks.object(place, item)
         optional = ("arguments", "raw_arguments")
         if call is not None and checks.keys(place, call, required=("tool",), optional=optional):
-            plan = _plan(checks, place, call)
+            plan = _plan(checks, place, call, bind)
             plans += [] if plan is None else [plan]
-    return Planned(tuple(plans), _beside(checks, field, value))
+    return Planned(tuple(plans), _beside(checks, field, value, bind))
 
 
-def _plan(checks: Checks, field: str, value: dict[str, JsonValue]) -> CallPlan | None:
+def _plan(checks: Checks, field: str, value: dict[str, JsonValue], bind: Bind) -> CallPlan | None:
     """Return one call: `arguments` is an object, `raw_arguments` any text, however broken."""
     tool = checks.text(f"{field}.tool", value.get("tool"))
     if ("arguments" in value) == ("raw_arguments" in value):
@@ -202,34 +204,38 @@ def _plan(checks: Checks, field: str, value: dict[str, JsonValue]) -> CallPlan |
         return None
     if "raw_arguments" in value:
         raw = checks.text(f"{field}.raw_arguments", value["raw_arguments"], empty=True)
-        return CallPlan(tool, None, raw)
+        return CallPlan(tool, raw)
     arguments = checks.object(f"{field}.arguments", value["arguments"])
-    text = None if has_template(arguments) else encode(arguments).decode()
-    return CallPlan(tool, arguments, text)
+    if has_template(arguments):
+        return CallPlan(tool, filling(arguments, bind))
+    return CallPlan(tool, encode(arguments).decode())
 
 
-def _beside(checks: Checks, field: str, value: dict[str, JsonValue]) -> str:
+def _beside(checks: Checks, field: str, value: dict[str, JsonValue], bind: Bind) -> str | Fill:
     """Return the text that stands beside the calls."""
-    return checks.text(f"{field}.text", value.get("text", ""), empty=True)
+    text = checks.text(f"{field}.text", value.get("text", ""), empty=True)
+    return filling(text, bind) if has_template(text) else text
 
 
-def _final(checks: Checks, field: str, value: dict[str, JsonValue]) -> Then | None:
+def _final(checks: Checks, field: str, value: dict[str, JsonValue], bind: Bind) -> Then | None:
     """Return a final answer: text, or an object under either name."""
     if ("final_answer" in value) == ("envelope" in value):
         checks.say(field, "expected exactly one of final_answer and envelope")
         return None
     answer = value.get("final_answer", value.get("envelope"))
     if "final_answer" in value and isinstance(answer, str):
-        return _said("final_answer", answer)
+        return _said("final_answer", answer, bind)
     name = "final_answer" if "final_answer" in value else "envelope"
     envelope = checks.object(f"{field}.{name}", answer)
-    return None if envelope is None else _said("final_answer", envelope)
+    return None if envelope is None else _said("envelope", envelope, bind)
 
 
-def _said(kind: Literal["final_answer", "ask_user", "refusal"], value: JsonValue) -> Then:
+def _said(
+    kind: Literal["final_answer", "envelope", "ask_user", "refusal"], value: JsonValue, bind: Bind
+) -> Then:
     """Return something to say, settled now if nothing has to be filled in."""
     if has_template(value):
-        return Said(kind, value)
+        return Said(kind, filling(value, bind))
     if not isinstance(value, str):
         return Fixed(FinalAnswer(Json.of(value)))
     decisions: dict[str, Decision] = {

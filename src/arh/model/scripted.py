@@ -12,13 +12,11 @@ than it may have is cut off.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from arh.canonical import Json, JsonValue, Refused, encode
+from arh.canonical import Json, Refused, encode
 from arh.errors import RunStopped, quoted
-from arh.model.script import CallPlan, Fixed, Planned, Rule, Said, Script
+from arh.model.script import Fixed, Rule, Said, Script
 from arh.model.situation import Situation
-from arh.model.templates import Lookup, NoValueError, lookup_in, rendered
+from arh.model.templates import Fill, NoValueError
 from arh.records.decisions import (
     AskUser,
     Calls,
@@ -52,11 +50,10 @@ class ScriptedModel:
             RunStopped: No rule matches (`fixture_mismatch`).
         """
         situation = self._read(request.messages)
-        rule = next((r for r in self.script.rules if r.matches(situation)), None)
-        if rule is None:
-            raise self._mismatch(f"no rule for {situation.described()}")
-        decision = self._decide(rule, situation)
-        return self._reply(rule, decision, request)
+        for rule in self.script.rules:
+            if rule.matches(situation):
+                return self._reply(rule, self._decide(rule, situation), request)
+        raise self._mismatch(f"no rule for {situation.described()}")
 
     def _read(self, messages: tuple[Message, ...]) -> Situation:
         """Return the situation, extended if the conversation only grew, else read anew."""
@@ -71,7 +68,7 @@ class ScriptedModel:
     def _decide(self, rule: Rule, situation: Situation) -> Decision:
         """Return the rule's decision with its templates filled."""
         try:
-            return decided(rule, situation, lookup_in(situation, self.script.bind))
+            return decided(rule, situation)
         except NoValueError as error:
             missing = quoted(str(error))
             detail = f"{rule.place} needs {missing}, which has no value at {situation.described()}"
@@ -85,18 +82,18 @@ class ScriptedModel:
     def _reply(self, rule: Rule, decision: Decision, request: ModelRequest) -> ModelReply:
         """Return the decision with its usage and latency, unless it is too late or too long."""
         stated, script, name = rule.costs, self.script.costs, self.script.config_id
-        usage = Usage(
-            _first(stated.input_tokens, script.input_tokens, lambda: self._input_tokens(request)),
-            _first(stated.output_tokens, script.output_tokens, lambda: _output_tokens(decision)),
-        )
-        latency_ms = _first(stated.latency_ms, script.latency_ms, int)
+        read, written = stated.input_tokens, stated.output_tokens
+        if read is None and (read := script.input_tokens) is None:
+            read = self._input_tokens(request)
+        if written is None and (written := script.output_tokens) is None:
+            written = _output_tokens(decision)
+        latency_ms = _first(stated.latency_ms, script.latency_ms)
         if latency_ms > request.timeout_ms:
-            late = Usage(usage.input_tokens)
-            return ModelReply(Unavailable("timeout"), late, request.timeout_ms, name)
+            return ModelReply(Unavailable("timeout"), Usage(read), request.timeout_ms, name)
         limit = request.output_tokens_max
-        if limit is not None and usage.output_tokens > limit:
-            decision, usage = Truncated(f"cut at {limit} tokens"), Usage(usage.input_tokens, limit)
-        return ModelReply(decision, usage, latency_ms, name)
+        if limit is not None and written > limit:
+            decision, written = Truncated(f"cut at {limit} tokens"), limit
+        return ModelReply(decision, Usage(read, written), latency_ms, name)
 
     def _input_tokens(self, request: ModelRequest) -> int:
         """Estimate the tokens of the conversation and the tool definitions."""
@@ -108,7 +105,7 @@ class ScriptedModel:
         return _tokens(self._situation.characters + self._tools_characters)
 
 
-def decided(rule: Rule, situation: Situation, lookup: Lookup) -> Decision:
+def decided(rule: Rule, situation: Situation) -> Decision:
     """Return the decision that the rule stands for.
 
     Raises:
@@ -116,44 +113,37 @@ def decided(rule: Rule, situation: Situation, lookup: Lookup) -> Decision:
         Refused: A rendered value is outside the JSON that we accept.
     """
     then = rule.then
-    match then:
-        case Fixed(decision):
-            return decision
-        case Planned(plans, text):
-            requests = tuple(
-                _request(plan, situation.asked + number, lookup)
-                for number, plan in enumerate(plans, start=1)
-            )
-            return Calls(requests, _string(text, lookup))
-        case Said():
-            return _said(then, lookup)
+    if isinstance(then, Fixed):
+        return then.decision
+    if isinstance(then, Said):
+        return _said(then, situation)
+    requests = [
+        ToolRequest(f"req-{number:04d}", plan.tool, _text(plan.arguments, situation))
+        for number, plan in enumerate(then.plans, start=situation.asked + 1)
+    ]
+    return Calls(tuple(requests), _text(then.text, situation))
 
 
-def _request(plan: CallPlan, number: int, lookup: Lookup) -> ToolRequest:
-    """Return the planned call under the next identifier of the conversation."""
-    text = plan.text
-    if text is None:
-        text = encode(rendered(plan.arguments, lookup)).decode()
-    return ToolRequest(f"req-{number:04d}", plan.tool, text)
-
-
-def _said(then: Said, lookup: Lookup) -> Decision:
+def _said(then: Said, situation: Situation) -> Decision:
     """Return the answer, question or refusal with its templates filled."""
+    if then.kind == "envelope":
+        return Final(Json.of(then.value(situation)))
+    text = _text(then.value, situation)
     match then.kind:
         case "ask_user":
-            return AskUser(_string(then.value, lookup))
+            return AskUser(text)
         case "refusal":
-            return Refusal(_string(then.value, lookup))
-        case _ if isinstance(then.value, str):
-            return Final(_string(then.value, lookup))
-        case _:
-            return Final(Json.of(rendered(then.value, lookup)))
+            return Refusal(text)
+        case "final_answer":
+            return Final(text)
 
 
-def _string(value: JsonValue, lookup: Lookup) -> str:
-    """Return the rendered value as text."""
-    text = rendered(value, lookup)
-    return text if isinstance(text, str) else encode(text).decode()
+def _text(text: str | Fill, situation: Situation) -> str:
+    """Return the text, filled if it holds templates; a value that is no text is written as JSON."""
+    if isinstance(text, str):
+        return text
+    value = text(situation)
+    return value if isinstance(value, str) else encode(value).decode()
 
 
 def _output_tokens(decision: Decision) -> int:
@@ -173,8 +163,6 @@ def _tokens(characters: int) -> int:
     return -(-characters // 4)
 
 
-def _first(rule: int | None, script: int | None, otherwise: Callable[[], int]) -> int:
-    """Return what the rule states, else what the script states, else what is computed."""
-    if rule is not None:
-        return rule
-    return otherwise() if script is None else script
+def _first(rule: int | None, script: int | None) -> int:
+    """Return what the rule states, else what the script states, else 0."""
+    return (script or 0) if rule is None else rule

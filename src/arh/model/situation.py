@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from arh.canonical import Json, JsonValue
 from arh.records.messages import Message, ToolReply
+from arh.regex import Regex, searchable
 
 
 class Missing(Enum):
@@ -27,8 +28,10 @@ class Situation:
     """A conversation so far. `step` counts tool replies, `turn` user messages, `asked` requests."""
 
     __slots__ = (
+        "_captured",
         "_scanned",
         "_texts",
+        "_unread",
         "_value",
         "_values",
         "asked",
@@ -55,7 +58,9 @@ class Situation:
         self.results: dict[str, Json] = {}
         self._value: Found = MISSING
         self._values: dict[str, Found] = {}
+        self._captured: dict[Regex, Found] = {}
         self._texts: list[str] = []
+        self._unread: list[Json] = []
         self._scanned: dict[str, tuple[int, bool]] = {}
 
     def take(self, message: Message) -> None:
@@ -67,6 +72,7 @@ class Situation:
         if message.role == "user":
             self.turn += 1
             self.users.append(message.content)
+            self._captured.clear()
         elif message.reply is not None:
             self._take_reply(message.reply)
 
@@ -83,8 +89,16 @@ class Situation:
             self._values[tool] = self.results[tool].value()
         return self._values.get(tool, MISSING)
 
+    def captured(self, regex: Regex) -> Found:
+        """Return what the pattern's group is in the latest user message that it matches."""
+        if regex not in self._captured:
+            self._captured[regex] = self._capture(regex)
+        return self._captured[regex]
+
     def any_result_contains(self, text: str) -> bool:
         """Return true if some executed result's JSON holds the case-folded text."""
+        self._texts += [result.data.decode().casefold() for result in self._unread]
+        self._unread.clear()
         scanned, found = self._scanned.get(text, (0, False))
         if not found:
             found = any(text in known for known in self._texts[scanned:])
@@ -98,6 +112,14 @@ class Situation:
         last = self.last
         return f"step {self.step}, turn {self.turn}, after {last.tool}: {last.status} {last.reason}"
 
+    def _capture(self, regex: Regex) -> Found:
+        for text in reversed(self.users):
+            found = regex.search(searchable(text))
+            if found is not None:
+                captured: str | None = found.group(1)
+                return MISSING if captured is None else captured
+        return MISSING
+
     def _take_reply(self, reply: ToolReply) -> None:
         """Take in how a call ended."""
         last = self.last
@@ -110,7 +132,7 @@ class Situation:
         if reply.status == "executed" and reply.result is not None:
             self.results[reply.tool] = reply.result
             self._values.pop(reply.tool, None)
-            self._texts.append(reply.result.data.decode().casefold())
+            self._unread.append(reply.result)
 
 
 def at_path(value: Found, path: tuple[str, ...]) -> Found:

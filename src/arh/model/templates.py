@@ -15,47 +15,39 @@ from typing import Final
 
 from arh.canonical import JsonValue, encode
 from arh.model.situation import MISSING, Found, Situation, at_path
-from arh.regex import Regex, searchable
+from arh.regex import Regex
 
 _TEMPLATE: Final = re.compile(r"\{\{\s*([^{}\s]*)\s*\}\}")
 _RESULT: Final = re.compile(r"result((?:\.[A-Za-z0-9_-]+)+)")
 _RESULTS: Final = re.compile(r"results\.([A-Za-z0-9_-]+)((?:\.[A-Za-z0-9_-]+)+)")
 NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
-Lookup = Callable[[str], Found]
+Bind = Mapping[str, Regex]
+Fill = Callable[[Situation], JsonValue]
+Read = Callable[[Situation], Found]
 
 
 class NoValueError(LookupError):
     """A template stands for nothing in this situation."""
 
 
-def rendered(value: JsonValue, lookup: Lookup) -> JsonValue:
-    """Return a copy of the value with every template replaced.
+def filling(value: JsonValue, bind: Bind) -> Fill:
+    """Return the function that gives the value with every template replaced.
 
-    Raises:
-        NoValueError: A template has no value.
+    Made once for a script: only templates are looked at when it answers. It raises `NoValueError`
+    where a template has no value. What it returns may be shared, and is not to be changed.
     """
+    if not has_template(value):
+        return lambda _: value
     if isinstance(value, str):
-        return _text(value, lookup)
+        return _filled(value, bind)
     if isinstance(value, list):
-        return [rendered(item, lookup) for item in value]
+        items = [filling(item, bind) for item in value]
+        return lambda situation: [fill(situation) for fill in items]
     if isinstance(value, dict):
-        return {key: rendered(item, lookup) for key, item in value.items()}
-    return value
-
-
-def lookup_in(situation: Situation, bind: Mapping[str, Regex]) -> Lookup:
-    """Return the function that gives a template's expression its value in the situation."""
-
-    def lookup(expression: str) -> Found:
-        source, tool, path = _reference(expression)
-        if source == "result":
-            return at_path(situation.result(), path)
-        if source == "results":
-            return at_path(situation.result_of(tool), path)
-        return _bound(bind[expression], situation)
-
-    return lookup
+        fields = [(key, filling(item, bind)) for key, item in value.items()]
+        return lambda situation: {key: fill(situation) for key, fill in fields}
+    return lambda _: value
 
 
 def has_template(value: JsonValue) -> bool:
@@ -80,36 +72,50 @@ def strings(value: JsonValue) -> Iterator[str]:
             yield from strings(item)
 
 
-def _text(text: str, lookup: Lookup) -> JsonValue:
-    """Return the string's value: the template's own if it is nothing else, else the filled text."""
-    if "{{" not in text:
-        return text
+def _filled(text: str, bind: Bind) -> Fill:
+    """Return what gives a string its value: the template's own if it is nothing else, else text."""
     whole = _TEMPLATE.fullmatch(text)
     if whole:
-        return _value(whole[1], lookup)
-    return _TEMPLATE.sub(lambda found: _written(_value(found[1], lookup)), text)
+        return _valued(whole[1], bind)
+    # Every other part is an expression, since the pattern has one group.
+    parts = _TEMPLATE.split(text)
+    constants, values = parts[::2], [_valued(part, bind) for part in parts[1::2]]
+
+    def fill(situation: Situation) -> JsonValue:
+        written = [constants[0]]
+        for value, constant in zip(values, constants[1:], strict=True):
+            written += _written(value(situation)), constant
+        return "".join(written)
+
+    return fill
 
 
-def _value(expression: str, lookup: Lookup) -> JsonValue:
-    """Return the expression's value."""
-    value = lookup(expression)
-    if value is MISSING:
-        raise NoValueError(expression)
-    return value
+def _valued(expression: str, bind: Bind) -> Fill:
+    """Return what gives an expression its value."""
+    read = _reader(expression, bind)
+
+    def fill(situation: Situation) -> JsonValue:
+        value = read(situation)
+        if value is MISSING:
+            raise NoValueError(expression)
+        return value
+
+    return fill
+
+
+def _reader(expression: str, bind: Bind) -> Read:
+    """Return what looks an expression up in a situation; an unknown name has no value."""
+    source, tool, path = _reference(expression)
+    if source == "result":
+        return lambda situation: at_path(situation.result(), path)
+    if source == "results":
+        return lambda situation: at_path(situation.result_of(tool), path)
+    regex = bind.get(expression)
+    return lambda situation: MISSING if regex is None else situation.captured(regex)
 
 
 def _written(value: JsonValue) -> str:
     return value if isinstance(value, str) else encode(value).decode()
-
-
-def _bound(regex: Regex, situation: Situation) -> Found:
-    """Return what the pattern captured from the latest user message that it matches."""
-    for text in reversed(situation.users):
-        found = regex.search(searchable(text))
-        if found is not None:
-            captured = found.group(1)
-            return MISSING if captured is None else captured
-    return MISSING
 
 
 @lru_cache(maxsize=4096)
