@@ -89,7 +89,7 @@ def occurrences(pattern: str, text: str) -> list[str]:
     counts every character up to each of them.
     """
     found = cast("Any", compiled(pattern)).finditer(searchable(text).encode())
-    return [match.group().decode() for match in found]
+    return [match[0].decode() for match in found]
 
 
 def problem(pattern: str) -> str:

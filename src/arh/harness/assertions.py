@@ -59,6 +59,12 @@ class States:
         """Every effect in order, or `None` if the commit entries cannot be read."""
         return effects(self.commits)
 
+    def on(self, collection: str) -> list[Effect] | None:
+        """Return the effects on a collection, in order, or `None` if they cannot be read."""
+        if self.effects is None:
+            return None
+        return [effect for effect in self.effects if _on(effect, collection)]
+
     @cached_property
     def changes(self) -> tuple[RowChange, ...] | None:
         """Every step of every business record, or `None` if a state or a commit is unreadable."""
@@ -69,10 +75,20 @@ class States:
 
 def evaluate(assertion: Assertion, states: States) -> Holds:
     """Return whether the assertion holds at the end of the run; `None` if that cannot be read."""
-    watch = _Watch("", assertion, states.identities, states.amounts)
-    watch.begin(_source(states.initial))
-    watch.end(_source(states.final), states.effects)
-    return judge(assertion, watch.selection)
+    return judge(assertion, _at_end(assertion, states))
+
+
+def _at_end(a: Assertion, states: States) -> Selection:
+    """Return what the assertion looks at, read off both states and the whole history."""
+    history = states.on(a.collection)
+    found = [row for e in history or () if (row := written(a, e)) is not None]
+    selection = Selection(
+        None, history, found, identities=states.identities, amounts=states.amounts
+    )
+    if a.kind in WITH_INITIAL:
+        selection.initial = _rows(_source(states.initial)(a.collection))
+    _select(a, selection, _source(states.final))
+    return selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,23 +216,7 @@ class _Watch:
 
     def select(self, source: Source) -> None:
         """Read the selected rows, and those of the other collection."""
-        a, s = self.assertion, self.selection
-        if a.collection == SIDE_EFFECTS:
-            s.rows = None if s.effects is None else _rows(s.written)
-        else:
-            rows = source(a.collection)
-            s.rows = None if rows is None else _rows(r for r in rows if matches(a.where, r))
-        if a.other_collection:
-            s.others = _rows(source(a.other_collection))
-
-    def end(self, source: Source, found: tuple[Effect, ...] | None) -> None:
-        """Read the last state, and all effects on the assertion's collection."""
-        name = self.assertion.collection
-        self.selection.effects = None if found is None else []
-        for effect in found or ():
-            if _on(effect, name):
-                self._remember(effect)
-        self.select(source)
+        _select(self.assertion, self.selection, source)
 
     def reads(self, effect: Effect) -> bool:
         """Return whether the effect can change the answer."""
@@ -242,6 +242,17 @@ class _Watch:
         if row is not None:
             self.selection.written.append(row)
         return row
+
+
+def _select(a: Assertion, s: Selection, source: Source) -> None:
+    """Read the selected rows, and those of the other collection."""
+    if a.collection == SIDE_EFFECTS:
+        s.rows = None if s.effects is None else _rows(s.written)
+    else:
+        rows = source(a.collection)
+        s.rows = None if rows is None else _rows([r for r in rows if matches(a.where, r)])
+    if a.other_collection:
+        s.others = _rows(source(a.other_collection))
 
 
 def _on(effect: Effect, collection: str) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from arh.canonical import Json, JsonValue, Refused, parse
+from arh.canonical import JsonValue, Refused, parse
 from arh.harness.derived import once
 from arh.harness.texts import (
     Amount,
@@ -32,7 +32,7 @@ from arh.harness.texts import (
     texts_of,
 )
 from arh.records.control.evidence import Evidence
-from arh.records.envelope import ResponseEnvelope, read_envelope
+from arh.records.envelope import ResponseEnvelope, envelope_of
 from arh.records.packs import ClaimPattern, WorkflowPack
 from arh.regex import compiled
 
@@ -161,10 +161,7 @@ def _json(said: JsonValue) -> JsonValue:
 def _envelope(value: JsonValue) -> ResponseEnvelope | None:
     if not isinstance(value, dict) or "workflow_status" not in value:
         return None
-    try:
-        return read_envelope(Json.of(value))
-    except Refused:
-        return None
+    return envelope_of(value)
 
 
 def _envelope_claims(envelope: ResponseEnvelope, event_id: str) -> Iterator[Claim]:

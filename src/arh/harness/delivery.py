@@ -31,12 +31,14 @@ Witness = CallEvidence | ExchangeEvidence
 
 
 def deliveries(
-    plans: Iterable[FaultPlan],
+    plans: Sequence[FaultPlan],
     events: Iterable[Event],
     calls: Sequence[CallEvidence],
     exchanges: Sequence[ExchangeEvidence],
 ) -> tuple[FaultEvidence, ...]:
     """Return for each declared fault how far its delivery is proven, in the order declared."""
+    if not plans:
+        return ()
     traces: dict[str, _Trace] = {}
     for event in events:
         if event.source == SOURCE:

@@ -23,6 +23,8 @@ EACH_MAX: Final = 20
 
 def doubts(evidence: Evidence, rule: str) -> tuple[Finding, ...]:
     """Return a finding of the rule for each problem and each gap of the evidence, a few at most."""
+    if not evidence.problems and not evidence.discrepancies:
+        return ()
     problems = [finding(rule, safe(problem)) for problem in evidence.problems[:SHOWN_MAX]]
     gaps = (each for each in evidence.discrepancies if each.kind == "gap")
     found = [finding(rule, safe(gap.message), events=gap.events) for gap in gaps]

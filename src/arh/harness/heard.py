@@ -79,9 +79,8 @@ class Heard:
 
     def refs(self) -> set[str]:
         """Return every text and every word that tools have returned so far."""
-        for text in self._unread("refs", self._returned):
-            self._refs.add(text)
-            self._refs.update(words(text))
+        texts = self._unread("refs", self._returned)
+        self._refs.update(texts, words("\n".join(texts)))  # no word goes on in another line
         return self._refs
 
     def _unread(self, reader: str, source: list[str]) -> list[str]:

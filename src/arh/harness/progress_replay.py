@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from arh.harness.effects import frozen
+from arh.harness.effects import equal, frozen
 from arh.harness.segments import Segment
 from arh.harness.texts import holds_token, plain
 from arh.records.control.evidence import CallEvidence, ExchangeEvidence
@@ -110,7 +110,7 @@ class _State:
     due: Due | None = None
     amplified: Due | None = None
     milestones: set[tuple[str, str]] = field(default_factory=set)
-    signatures: deque[object] = field(default_factory=lambda: deque(maxlen=PERIODS[-1] + 1))
+    recent: deque[CallEvidence] = field(default_factory=lambda: deque(maxlen=PERIODS[-1] + 1))
     calls: list[CallEvidence] = field(default_factory=list)
     runs: dict[int, int] = field(default_factory=lambda: dict.fromkeys((1, *PERIODS), 0))
     failures: dict[object, int] = field(default_factory=dict)
@@ -187,16 +187,24 @@ class _State:
     def _repeat(self, call: CallEvidence, *, progressed: bool, apart: bool) -> None:
         """Count for each period how many calls in a row equal the one a period before."""
         if apart:
-            self.signatures.clear()
+            self.recent.clear()
             self.runs = dict.fromkeys(self.runs, 0)
             return
-        seen = (call.status, call.reason, frozen(call.result))
-        signature = (call.tool, _asked(call), seen, self.projections.get(call.call_id, ""))
-        self.signatures.append(signature)
+        self.recent.append(call)
         for period in self.runs:
-            there = len(self.signatures) > period
-            same = there and self.signatures[-1 - period] == signature
-            self.runs[period] = self.runs[period] + 1 if same and not progressed else 0
+            there = len(self.recent) > period and not progressed
+            again = there and self._equal(self.recent[-1 - period], call)
+            self.runs[period] = self.runs[period] + 1 if again else 0
+
+    def _equal(self, one: CallEvidence, other: CallEvidence) -> bool:
+        """Return whether two calls are the same: what was asked, what was seen, what it left."""
+        return (
+            one.tool == other.tool
+            and (one.status, one.reason) == (other.status, other.reason)
+            and _asked(one) == _asked(other)
+            and equal(one.result, other.result)
+            and self.projections.get(one.call_id) == self.projections.get(other.call_id)
+        )
 
     def _patterns(self) -> Iterator[Due]:
         """Yield the patterns that are complete now, in the order in which they count."""

@@ -42,10 +42,11 @@ def _demand(evidence: Evidence) -> Iterator[Fact]:
 
 
 def _by_tool(evidence: Evidence) -> Iterator[Fact]:
-    requested = Counter(call.tool for call in evidence.calls)
-    executed = Counter(call.tool for call in evidence.calls if call.executed)
-    for tool in sorted(requested):
-        yield Fact("tool_use", executed[tool], requested[tool], tool)
+    uses: dict[str, list[bool]] = {}
+    for call in evidence.calls:
+        uses.setdefault(call.tool, []).append(call.executed)
+    for tool in sorted(uses):
+        yield Fact("tool_use", sum(uses[tool]), len(uses[tool]), tool)
 
 
 def _by_fault(evidence: Evidence) -> Iterator[Fact]:

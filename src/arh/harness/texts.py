@@ -100,20 +100,19 @@ def words(text: str) -> list[str]:
 def texts_of(value: JsonValue | Mapping[str, JsonValue]) -> list[str]:
     """Return every text of a JSON value, keys left out, in order."""
     found: list[str] = []
-    _collect(value, found)
+    _collect((value,), found)
     return found
 
 
-def _collect(value: object, found: list[str]) -> None:
-    """Add the texts of a value that a strict reader let in, so that it is not deep."""
-    if isinstance(value, str):
-        found.append(value)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
+def _collect(items: Iterable[object], found: list[str]) -> None:
+    """Add the texts of values that a strict reader let in, so that none is deep."""
+    for item in items:
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, (list, tuple)):
             _collect(item, found)
-    elif not isinstance(value, _PLAIN) and isinstance(value, Mapping):
-        for item in value.values():
-            _collect(item, found)
+        elif not isinstance(item, _PLAIN) and isinstance(item, Mapping):
+            _collect(item.values(), found)
 
 
 def numbers_of(value: JsonValue | Mapping[str, JsonValue]) -> Iterator[tuple[str, int | float]]:

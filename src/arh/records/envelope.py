@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from arh.canonical import Json
+from arh.canonical import Json, JsonValue, line
 
 
 class _Strict(BaseModel):
@@ -39,7 +39,16 @@ class ResponseEnvelope(_Strict):
 
 def read_envelope(answer: Json) -> ResponseEnvelope | None:
     """Return the envelope that a JSON answer is, or `None` if it is something else."""
+    return _validated(answer.data)
+
+
+def envelope_of(value: JsonValue) -> ResponseEnvelope | None:
+    """Return the envelope that a decoded answer is, or `None` if it is something else."""
+    return _validated(line(value))
+
+
+def _validated(data: bytes) -> ResponseEnvelope | None:
     try:
-        return ResponseEnvelope.model_validate_json(answer.data)
+        return ResponseEnvelope.model_validate_json(data)
     except ValidationError:
         return None

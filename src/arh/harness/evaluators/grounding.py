@@ -306,13 +306,14 @@ def _denied(claim: Claim, case: _Case) -> Iterator[Finding]:
     if case.owned(tool) or means_another(claim.text) or not case.record.manifests[tool].writes:
         return
     deeds = [d for d in case.deeds.get(tool, ()) if claim.resource_id in {None, *d.names}]
+    if not deeds:
+        return
     failed = case.amounts_in_vain(tool) - {deed.amount for deed in deeds}
     if any(surely(amount, failed) for amount in amounts(claim.text)):
         return  # it speaks of the attempt that came to nothing
     if any(named.isdisjoint(done) for named, done in _targets(claim.text, deeds, case)):
         return
-    if deeds:
-        yield _denies(claim, deeds)
+    yield _denies(claim, deeds)
 
 
 def _task(claim: Claim, case: _Case) -> Iterator[Finding]:
