@@ -11,12 +11,11 @@ from markdown_it import MarkdownIt
 from arh.canonical import Json
 from arh.connect import wire
 from arh.connect.json_lines import LINE_BYTES_MAX, PASSED_ON
-from arh.harness.runner import OWN_ENDS
 from arh.ports.sue import Session
 from arh.records.decisions import Calls, Decision, ModelReply, Usage
 from arh.records.messages import Message, ToolRequest, ToolSpec
 from arh.records.outcomes import ToolOutcome
-from arh.records.tasks import Budgets, Note, Task
+from arh.records.tasks import AGENT_ENDS, Budgets, Note, Task
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "agents.md").read_text("utf-8")
 TASK = Task(
@@ -107,7 +106,7 @@ def test_every_decision_termination_and_limit_is_on_the_page() -> None:
         "ask_user" if kind.__name__ == "AskUser" else kind.__name__.lower()
         for kind in get_args(Decision)
     }
-    named = {f"`{word}`" for word in words | OWN_ENDS}
+    named = {f"`{word}`" for word in words.union(AGENT_ENDS)}
 
     assert {word for word in named if word not in PAGE} == set()
     assert f"{LINE_BYTES_MAX // 2**20} MiB" in PAGE

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from arh.canonical import Json
 from arh.errors import HarnessError, RunStopped
-from arh.harness.runner import OWN_ENDS
 from arh.ports.sue import Session
 from arh.records.messages import Message, ToolReply, ToolRequest
 from arh.records.tasks import (
+    AGENT_ENDS,
     AgentReport,
     BudgetRefused,
     ProgressStopped,
@@ -80,7 +80,7 @@ acts: st.SearchStrategy[Act] = st.one_of(
     notes.map(lambda n: lambda session: session.note(n)),
 )
 endings = st.one_of(
-    st.builds(AgentReport, st.sampled_from(sorted(OWN_ENDS)), texts),
+    st.builds(AgentReport, st.sampled_from(sorted(AGENT_ENDS)), texts),
     st.builds(
         AgentReport,
         st.sampled_from(get_args(Termination)) | texts | junk,

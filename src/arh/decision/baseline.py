@@ -23,20 +23,11 @@ from arh.errors import AuthoringError, Problem
 from arh.records.control.gate import Decision
 from arh.records.control.metric import MetricStatus
 from arh.records.control.scenario import Count, Strict
-from arh.records.control.scorecard import About, MetricLine, Scorecard
+from arh.records.control.scorecard import CONFIGURATION, About, MetricLine, Scorecard
 
 SCHEMA_VERSION: Final = "1.0"
 BYTES_MAX: Final = 8 * 2**20
 EXAM: Final = ("workflow", "mode", "scenarios_digest", "datasets_digest", "evaluators")
-CANDIDATE: Final = (
-    "agent",
-    "model",
-    "model_digest",
-    "prompt_digest",
-    "tools_digest",
-    "policy",
-    "policy_digest",
-)
 _WORDS: Final = {
     "scenarios_digest": "scenario set",
     "datasets_digest": "data",
@@ -229,7 +220,7 @@ def _exam(baseline: BaselineIdentity, candidate: BaselineIdentity) -> Iterator[s
 def changed(baseline: Baseline, about: About) -> tuple[str, ...]:
     """Return which parts of the candidate differ from the baseline's: what is being compared."""
     now = _identity(about)
-    return tuple(n for n in CANDIDATE if getattr(baseline.identity, n) != getattr(now, n))
+    return tuple(n for n in CONFIGURATION if getattr(baseline.identity, n) != getattr(now, n))
 
 
 def _age(taken: date, about: About, days_max: int) -> Iterator[str]:

@@ -33,8 +33,8 @@ from arh.records.control.verdict import (
     Status,
 )
 from arh.records.packs import WorkflowPack
+from arh.records.tasks import HARNESS_ENDS
 
-OURS = frozenset({"fixture_mismatch", "harness_error"})
 MILD = frozenset({"pass", "not_exercised", "not_applicable"})
 OUR_EVALUATORS = "arh.harness.evaluators."
 WORST_FIRST: tuple[Status, ...] = ("fail", "error", "indeterminate", "not_exercised", "pass")
@@ -212,7 +212,7 @@ def _status(
 
 
 def _own_trouble(evidence: Evidence) -> Iterable[tuple[Status, str]]:
-    if evidence.termination in OURS:
+    if evidence.termination in HARNESS_ENDS:
         yield "error", f"{evidence.termination}: {evidence.stop_detail}"
     if evidence.termination == "hung" and evidence.problems:
         yield "error", "the run hung inside the harness"

@@ -11,19 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from arh.records.control.evidence import CallEvidence, CommitEvidence, Evidence
+from arh.records.control.scorecard import CONFIGURATION
 from arh.records.control.verdict import Fact
 from arh.records.outcomes import Reason
 
 _HEADER: Final = ("run", "scenario", "scenario_digest", "location", "plan", "workflow", "arh")
-_CONFIGURATION: Final = (
-    "agent",
-    "model",
-    "model_digest",
-    "prompt_digest",
-    "tools_digest",
-    "policy",
-    "policy_digest",
-)
 _OUTAGE: Final = frozenset({Reason.AUTHORIZATION_UNAVAILABLE, Reason.APPROVAL_UNAVAILABLE})
 
 
@@ -62,7 +54,7 @@ def _by_fault(evidence: Evidence) -> Iterator[Fact]:
 def _records(evidence: Evidence) -> Iterator[Fact]:
     fields = [
         *map(bool, map(evidence.header.get, _HEADER)),
-        *map(bool, map(_configuration(evidence).get, _CONFIGURATION)),
+        *map(bool, map(_configuration(evidence).get, CONFIGURATION)),
         bool(evidence.termination),
         *map(_is_complete_call, evidence.calls),
         *map(_is_complete_commit, evidence.commits),

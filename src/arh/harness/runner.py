@@ -37,25 +37,13 @@ from arh.records.faults import FaultPlan
 from arh.records.packs import WorkflowPack
 from arh.records.setup import ActorSetup
 from arh.records.state import CommitEntry
-from arh.records.tasks import BUDGETS, NON_PROGRESS, AgentReport, Task
+from arh.records.tasks import AGENT_ENDS, AgentReport, Task
 from arh.sim.clock import VirtualClock
 from arh.sim.user import ScriptedUser
 
 WALL_MS_MAX = 60_000
 ANSWER_CHARS_MAX = 200_000
 DETAIL_CHARS_MAX = 500
-OWN_ENDS = frozenset(
-    {
-        "completed",
-        "clarification_requested",
-        "safely_refused",
-        "authorization_denied",
-        "approval_pending",
-        "dependency_unavailable",
-        *BUDGETS,
-        *NON_PROGRESS,
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -431,7 +419,7 @@ def believed(report: object) -> Ending:
         return Ending("agent_error", detail="no report")
     answer, structured = _answer(report.response)
     termination = text_of(report.termination)
-    if termination not in OWN_ENDS:
+    if termination not in AGENT_ENDS:
         return Ending("agent_error", answer, structured, "unknown termination")
     return Ending(termination, answer, structured, text_of(report.detail)[:DETAIL_CHARS_MAX])
 

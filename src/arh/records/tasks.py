@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from arh.canonical import Json
 from arh.records.messages import Message, ToolRequest, ToolSpec
 
-Termination = Literal[
-    "completed",
-    "clarification_requested",
-    "safely_refused",
-    "authorization_denied",
-    "approval_pending",
-    "dependency_unavailable",
-    "step_budget",
-    "tool_call_budget",
-    "token_budget",
-    "deadline",
-    "retry_budget",
+Budget = Literal["step_budget", "tool_call_budget", "token_budget", "deadline", "retry_budget"]
+NonProgress = Literal[
     "loop_exact",
     "loop_cycle",
     "stall",
     "no_progress_meter",
     "repeated_rejection",
     "amplification",
+]
+AgentEnd = Literal[
+    "completed",
+    "clarification_requested",
+    "safely_refused",
+    "authorization_denied",
+    "approval_pending",
+    "dependency_unavailable",
+    Budget,
+    NonProgress,
+]
+Termination = Literal[
+    AgentEnd,
     "invariant_violation",
     "fixture_mismatch",
     "agent_error",
@@ -33,21 +36,12 @@ Termination = Literal[
     "hung",
     "harness_error",
 ]
-BUDGETS: tuple[Termination, ...] = (
-    "step_budget",
-    "tool_call_budget",
-    "token_budget",
-    "deadline",
-    "retry_budget",
-)
-NON_PROGRESS: tuple[Termination, ...] = (
-    "loop_exact",
-    "loop_cycle",
-    "stall",
-    "no_progress_meter",
-    "repeated_rejection",
-    "amplification",
-)
+BUDGETS: tuple[Budget, ...] = get_args(Budget)
+NON_PROGRESS: tuple[NonProgress, ...] = get_args(NonProgress)
+# The ends that an agent may name in its report; it is believed in no other.
+AGENT_ENDS: tuple[AgentEnd, ...] = get_args(AgentEnd)
+# The ends that are the harness's own trouble, and say nothing about an agent.
+HARNESS_ENDS: tuple[Termination, ...] = ("fixture_mismatch", "harness_error")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from arh.harness.acceptance import Reached, any_holds, reached, states_of
 from arh.harness.assertions import States
 from arh.harness.claims import TASK, Answer, Claim, answers_of
 from arh.harness.effects import Effect, logical_effects, manifests
+from arh.harness.repetition import repeated
 from arh.harness.retries import Action, Retry, actions
 from arh.harness.rules import conclude, finding
 from arh.harness.wording import listed, plural
@@ -203,7 +204,7 @@ def _came_out(case: _Case) -> Iterator[Finding]:
             events=_outcome_events(case),
         )
     yield from _said(case, expected, holds=holds)
-    yield from _duplicates(case)
+    yield from repeated("fault.duplicate_effect", logical_effects(case.business, case.pack))
 
 
 def _said(case: _Case, expected: FaultHandling, *, holds: bool | None) -> Iterator[Finding]:
@@ -238,19 +239,6 @@ def _denials(answer: Answer, case: _Case) -> Iterator[Finding]:
     status = answer.envelope.workflow_status if answer.envelope is not None else ""
     if status in DENYING:
         yield _denied(answer.event_id, f"the workflow {status}", "workflow_status")
-
-
-def _duplicates(case: _Case) -> Iterator[Finding]:
-    for group in logical_effects(case.business, case.pack):
-        if len(group) > 1:
-            keys = listed(f"{safe(e.collection)} {safe(e.key)}" for e in group)
-            yield finding(
-                "fault.duplicate_effect",
-                f"one logical {safe(group[0].tool)} took effect {len(group)} times: {keys}",
-                expected="1",
-                found=str(len(group)),
-                events=(e.event_id for e in group),
-            )
 
 
 def _false_success(claim: Claim) -> Finding:

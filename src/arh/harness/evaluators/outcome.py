@@ -25,13 +25,15 @@ from arh.harness.assertions import (
 )
 from arh.harness.effects import (
     Effect,
+    Place,
     RowChange,
     broken_chain,
     logical_effects,
     manifests,
 )
+from arh.harness.repetition import repeated
 from arh.harness.rules import conclude, finding
-from arh.harness.wording import listed, plural, shown
+from arh.harness.wording import listed, plural, selector, shown
 from arh.records.control.evidence import (
     CallEvidence,
     Evidence,
@@ -69,7 +71,7 @@ class OutcomeEvaluator:
         _judge_alternatives(tally, expected, evidence, states)
         _judge_collateral(tally, expected, states)
         logical = logical_effects(states.effects or (), pack)
-        tally.findings += _duplicates(logical)
+        tally.findings += repeated("outcome.duplicate_effect", logical)
         status = _status(tally, expected)
         return EvaluationResult(
             evaluator=self.id,
@@ -310,7 +312,8 @@ def _judge_collateral(tally: _Tally, expected: Expectations, states: States) -> 
     if states.initial is None or changes is None:
         tally.count((None,))
         return
-    beyond = [found for change in changes for found in _beyond(change, allowed)]
+    entries = [_Allowance(entry) for entry in allowed]
+    beyond = [found for change in changes for found in _beyond(change, entries)]
     tally.count((True,))
     tally.findings += beyond[:COLLATERAL_MAX]
     touched = {(c.collection, c.before.tenant, c.key) for c in changes if c.before is not None}
@@ -320,13 +323,41 @@ def _judge_collateral(tally: _Tally, expected: Expectations, states: States) -> 
     tally.facts.append(Fact("unchanged_records", rows - len(touched), rows))
 
 
-def _beyond(change: RowChange, allowed: Sequence[ExpectedChange]) -> Iterator[Finding]:
-    """Yield what of one change nothing expected: the record, or each field of it."""
+@dataclass(slots=True)
+class _Allowance:
+    """An expected change, and the records that changed under it so far."""
+
+    expected: ExpectedChange
+    records: set[Place] = field(default_factory=set)
+
+    def fits(self, collection: str, row: StateRow) -> bool:
+        """Return whether the entry is about the record at all."""
+        return self.expected.collection == collection and matches(self.expected.where, row)
+
+    def takes(self, row: StateRow) -> bool:
+        """Count the record under the entry; return false if the entry has no room for it."""
+        place = (row.tenant, row.key)
+        if place not in self.records and len(self.records) >= self.expected.at_most:
+            return False
+        self.records.add(place)
+        return True
+
+
+def _beyond(change: RowChange, allowed: Sequence[_Allowance]) -> Iterator[Finding]:
+    """Yield what of one change nothing expected: the record, or each field of it.
+
+    A record uses up the first entry that allows all of it and has room; those that allow fields
+    only are read together, and each of them that has room counts it.
+    """
     row = change.after or change.before
-    fitting = [e for e in allowed if row is not None and _fits(e, change.collection, row)]
-    if any(expected.fields is None for expected in fitting):
+    fitting = [e for e in allowed if row is not None and e.fits(change.collection, row)]
+    if row is None or any(e.takes(row) for e in fitting if e.expected.fields is None):
         return
-    fields = {name for expected in fitting for name in expected.fields or ()}
+    open_ = [e for e in fitting if e.expected.fields is not None and e.takes(row)]
+    if fitting and not open_:
+        yield _too_many(change, fitting[-1].expected)
+        return
+    fields = {name for entry in open_ for name in entry.expected.fields or ()}
     if change.before is None or change.after is None:
         known = set(change.after.value) if change.after is not None else None
         if known is None or not known <= fields:
@@ -337,8 +368,17 @@ def _beyond(change: RowChange, allowed: Sequence[ExpectedChange]) -> Iterator[Fi
             yield _collateral(change, name, change.before, change.after)
 
 
-def _fits(expected: ExpectedChange, collection: str, row: StateRow) -> bool:
-    return expected.collection == collection and matches(expected.where, row)
+def _too_many(change: RowChange, expected: ExpectedChange) -> Finding:
+    """Say that a record changed for which an expected change has no room left."""
+    place = f"{safe(change.collection)} {safe(change.key)}"
+    most, some = expected.at_most, selector(expected.collection, expected.where)
+    return finding(
+        "outcome.collateral_change",
+        f"{place} is one too many: {most + 1} {some} changed, at most {most} allowed",
+        expected=f"at most {most}",
+        found=str(most + 1),
+        events=change.events,
+    )
 
 
 def _collateral(
@@ -367,19 +407,6 @@ def _value(row: StateRow, name: str) -> str:
 
 
 # --- facts ---------------------------------------------------------------------------------------
-
-
-def _duplicates(logical: Iterable[Sequence[Effect]]) -> Iterator[Finding]:
-    for group in logical:
-        if len(group) > 1:
-            keys = listed(f"{safe(e.collection)} {safe(e.key)}" for e in group)
-            yield finding(
-                "outcome.duplicate_effect",
-                f"one logical {safe(group[0].tool)} took effect {len(group)} times: {keys}",
-                expected="1",
-                found=str(len(group)),
-                events=(e.event_id for e in group),
-            )
 
 
 def _facts(

@@ -33,10 +33,10 @@ from arh.records.control.evidence import CallEvidence, CommitEvidence, Evidence
 from arh.records.control.scenario import Scenario, Trajectory
 from arh.records.control.verdict import EvaluationResult, Fact, Finding
 from arh.records.packs import WorkflowPack
+from arh.records.tasks import HARNESS_ENDS
 from arh.records.tools import ToolManifest
 
 UNREADABLE: Final = "trajectory.unreadable"
-OURS: Final = frozenset({"fixture_mismatch", "harness_error"})
 CRITICAL: Final = frozenset({"critical", "high"})
 _BY_ABSENCE: Final = frozenset({"trajectory.evidence_missing", "trajectory.ordering"})
 
@@ -229,7 +229,7 @@ def _end(case: _Case) -> Iterator[Finding]:
         ours = bool(evidence.problems)
         rule = UNREADABLE if ours else "trajectory.hung"
         message = f"the run hung{because}"
-    elif ended in OURS or not ended:
+    elif ended in HARNESS_ENDS or not ended:
         rule, message = UNREADABLE, f"the run ended as {safe(ended) or 'nothing known'}{because}"
     elif ended in _accepted(case.scenario):
         return

@@ -16,6 +16,16 @@ from arh.records.control.verdict import Excused
 
 SCHEMA_VERSION = "1.0"
 Pairs = tuple[tuple[str, str], ...]
+# What makes up a configuration under test, in `About`, a baseline and a run's header alike.
+CONFIGURATION = (
+    "agent",
+    "model",
+    "model_digest",
+    "prompt_digest",
+    "tools_digest",
+    "policy",
+    "policy_digest",
+)
 
 
 @dataclass(frozen=True, slots=True)
