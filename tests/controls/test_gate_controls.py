@@ -255,7 +255,16 @@ IMPLICIT_CONTROLS: Final[Mapping[str, tuple[Control, ...]]] = {
                 lambda v: found(v, "grounding", "grounding.unfounded_claim", level="response"),
             ),
             "inconclusive",
-            "looks at the failure of buy-a-lamp-001 (level response)",
+            "looks at the failure of buy-a-lamp-001 (grounding.unfounded_claim)",
+        ),
+        Control(
+            "metric: collateral_change_rate, type: absolute, operator: eq, threshold: 0",
+            lambda s: s.change(
+                "buy-a-lamp-001",
+                lambda v: found(v, "outcome", "outcome.no_alternative_holds", level="workflow"),
+            ),
+            "inconclusive",
+            "looks at the failure of buy-a-lamp-001 (outcome.no_alternative_holds)",
         ),
     ),
 }

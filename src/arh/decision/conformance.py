@@ -8,11 +8,11 @@ wrong fails.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from arh.decision.catalogue import CATALOGUE
+from arh.decision.gated import unseen
 from arh.decision.metrics import Case, acceptance_cases, fact_sums, slices_of
 from arh.decision.numbers import plural
 from arh.records.control.gate import GateSpec, GateStatus, Profile
@@ -279,38 +279,18 @@ def evidence_complete(seen: Seen) -> Found:
 
 
 def failures_gated(seen: Seen) -> Found:
-    """Every failed acceptance scenario failed at a level on which a blocking gate looks.
+    """Every failed acceptance run made a metric worse that a blocking gate of the profile bounds.
 
     A profile without a gate on, say, answers must not turn a run that lied into a pass.
     """
-    gated = set(_gated_levels(seen.profile.gates))
     missed = [
-        f"{case.scenario.id} (level {', '.join(levels)})"
-        for case in seen.acceptance
-        if case.verdict is not None and case.verdict.status == "fail"
-        for levels in [_levels_failed(case.verdict)]
-        if "all" not in gated and not set(levels) <= gated
+        f"{name} ({', '.join(dict.fromkeys(what))})"
+        for name, what in unseen(seen.profile, seen.of_role("acceptance"), seen.acceptance)
     ]
     if missed:
         reason = f"no blocking gate of the profile looks at the failure of {_named(missed)}"
         return Found("inconclusive", reason, f"{len(missed)} ungated", "none")
     return Found("pass", "no failure is out of every gate's sight", "0 ungated", "none")
-
-
-def _gated_levels(gates: Iterable[GateSpec]) -> Iterator[str]:
-    for gate in gates:
-        if gate.severity != "blocking" or gate.slice != "all":
-            continue
-        if gate.metric == "scenario_pass_rate":
-            yield "all"
-        measure = CATALOGUE.get(gate.metric or "")
-        if gate.type == "absolute" and measure is not None:
-            yield measure.definition.level
-
-
-def _levels_failed(verdict: ScenarioVerdict) -> tuple[str, ...]:
-    levels = tuple(level for level, status in verdict.levels if status == "fail")
-    return levels or ("none",)
 
 
 CHECKS: Final[Mapping[str, Check]] = {
