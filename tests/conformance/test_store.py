@@ -48,7 +48,7 @@ def ignores_expectations(patch: pytest.MonkeyPatch) -> None:
 
 def ignores_what_was_read(patch: pytest.MonkeyPatch) -> None:
     """Only explicit expectations are checked."""
-    patch.setattr(Transaction, "_see", lambda _self, _identity: None)
+    patch.setattr(Transaction, "_see", lambda _self, _identity, _record: None)
 
 
 def leaks_tenants(patch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class Silent:
-    """A telemetry port that nobody listens to."""
+    """A telemetry port that nobody listens to, and false, so that nobody need speak."""
+
+    def __bool__(self) -> bool:
+        return False
 
     def reserve(self) -> int:
         """Return 0: nothing is numbered."""

@@ -9,7 +9,8 @@ is found last, so that the answer before it is the same for a record that does n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from arh.canonical import Json, JsonValue, encode
 from arh.records.authorization import AuthorizationDecision, AuthorizationRequest, Charge, Resource
@@ -18,9 +19,10 @@ from arh.records.state import SHARED_TENANT
 from arh.security.limits import amount_of, charge
 from arh.security.policy import Pairs, PolicySet, Rule, scope_holds
 
+_UNREAD: Final[Mapping[str, JsonValue]] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
-class _Verdict:
+
+class _Verdict(NamedTuple):
     """A decision before it is addressed to a request."""
 
     reason: str
@@ -36,6 +38,8 @@ class PolicyDecisionPoint:
         """Hold the policy, which does not change."""
         self._policy = policy
         self._label = f"{policy.name}@{policy.version}"
+        self._context: SecurityContext | None = None
+        self._lacks: dict[str, str] = {}
 
     @property
     def digest(self) -> str:
@@ -44,18 +48,18 @@ class PolicyDecisionPoint:
 
     def decide(self, request: AuthorizationRequest) -> AuthorizationDecision:
         """Return allow or deny with its reason, echoing the request's id and action digest."""
-        verdict = self._verdict(request)
+        reason, rule, approval, charges = self._verdict(request)
         return AuthorizationDecision(
-            request_id=request.request_id,
-            action_digest=request.action_digest,
-            status="allow" if verdict.reason == "scope_granted" else "deny",
-            reason=verdict.reason,
-            decision_id=f"decision-{request.request_id}",
-            policy=self._label,
-            policy_digest=self._policy.digest,
-            rule=verdict.rule,
-            require_approval=verdict.require_approval,
-            charges=verdict.charges,
+            request.request_id,
+            request.action_digest,
+            "allow" if reason == "scope_granted" else "deny",
+            reason,
+            f"decision-{request.request_id}",
+            self._label,
+            self._policy.digest,
+            rule,
+            approval,
+            charges,
         )
 
     def _verdict(self, request: AuthorizationRequest) -> _Verdict:
@@ -63,16 +67,29 @@ class PolicyDecisionPoint:
         rules = self._policy.rules.get(request.tool) if type(request.tool) is str else None
         if not rules:
             return _Verdict("no_policy_for_tool")
-        arguments = _arguments(request)
+        arguments = _arguments(request, rules)
         if arguments is None:
             return _Verdict("malformed_request")
-        denying = next((rule for rule in rules if _all_equal(rule.deny_when, arguments)), None)
-        if denying is not None:
-            return _Verdict("denied_by_rule", denying.id)
-        rule = next((r for r in rules if not r.when or _all_equal(r.when, arguments)), None)
-        if rule is None:
-            return _Verdict("no_policy_for_tool")
-        return _apply(rule, request, arguments)
+        for rule in rules:
+            if rule.deny_when and _all_equal(rule.deny_when, arguments):
+                return _Verdict("denied_by_rule", rule.id)
+        for rule in rules:
+            if not rule.when or _all_equal(rule.when, arguments):
+                denial = self._lacking(rule, request.context)
+                return _Verdict(denial, rule.id) if denial else _apply(rule, request, arguments)
+        return _Verdict("no_policy_for_tool")
+
+    def _lacking(self, rule: Rule, context: SecurityContext) -> str:
+        """Say who lacks the scope: the subject, the agent that acts for it, or nobody.
+
+        A context never changes, so what the last one lacks is worked out once for each rule.
+        """
+        if context is not self._context:
+            self._context, self._lacks = context, {}
+        lacks = self._lacks.get(rule.id)
+        if lacks is None:
+            lacks = self._lacks[rule.id] = _lacking(rule, context)
+        return lacks
 
 
 def _apply(
@@ -80,9 +97,8 @@ def _apply(
 ) -> _Verdict:
     """Return what one rule says of a request: the first reason to deny, or its obligations."""
     context = request.context
-    denial = _lacking(rule, context) or _impersonated(rule, context, arguments)
-    if denial:
-        return _Verdict(denial, rule.id)
+    if rule.identity_arguments and _impersonated(rule, context, arguments):
+        return _Verdict("identity_mismatch", rule.id)
     amount = amount_of(arguments, rule.amount_argument) if rule.needs_amount else 0
     if amount is None:
         return _Verdict("malformed_request", rule.id)
@@ -91,8 +107,10 @@ def _apply(
     taken = None if rule.limit is None else charge(rule.limit, amount, context, arguments)
     if rule.limit is not None and taken is None:
         return _Verdict("malformed_request", rule.id)
-    if not rule.any_tenant and any(_foreign(item, context) for item in request.resources):
-        return _Verdict("cross_tenant", rule.id)
+    if not rule.any_tenant:
+        for resource in request.resources:
+            if resource.tenant not in (None, SHARED_TENANT, context.tenant):
+                return _Verdict("cross_tenant", rule.id)
     above = rule.require_approval_above
     approval = rule.require_approval or (above is not None and amount > above)
     return _Verdict("scope_granted", rule.id, approval, () if taken is None else (taken,))
@@ -105,44 +123,46 @@ def _lacking(rule: Rule, context: SecurityContext) -> str:
     return "" if scope_holds(context.actor_scopes, rule.scope) else "actor_scope"
 
 
-def _impersonated(rule: Rule, context: SecurityContext, arguments: Mapping[str, JsonValue]) -> str:
-    """Say whether an argument names another principal than the bound one."""
+def _impersonated(rule: Rule, context: SecurityContext, arguments: Mapping[str, JsonValue]) -> bool:
+    """Return true if an argument names another principal than the bound one."""
     bound = {"subject": context.subject, "tenant": context.tenant}
-    for name, principal in rule.identity_arguments:
-        if name in arguments and arguments[name] != bound[principal]:
-            return "identity_mismatch"
-    return ""
-
-
-def _foreign(resource: Resource, context: SecurityContext) -> bool:
-    """Return true for a record of another tenant; one that is shared or absent is not foreign."""
-    return resource.tenant not in (None, SHARED_TENANT, context.tenant)
+    return any(
+        name in arguments and arguments[name] != bound[principal]
+        for name, principal in rule.identity_arguments
+    )
 
 
 def _all_equal(pairs: Pairs, arguments: Mapping[str, JsonValue]) -> bool:
-    """Return true if there are pairs and every argument has its value, of the same JSON type."""
-    return bool(pairs) and all(
+    """Return true if every argument has its value, of the same JSON type."""
+    return all(
         name in arguments and encode(arguments[name]) == encode(value) for name, value in pairs
     )
 
 
-def _arguments(request: AuthorizationRequest) -> dict[str, JsonValue] | None:
-    """Return the arguments of a request that is well formed, or `None`."""
+def _arguments(
+    request: AuthorizationRequest, rules: tuple[Rule, ...]
+) -> Mapping[str, JsonValue] | None:
+    """Return the arguments of a request that is well formed, or `None`.
+
+    They are decoded only if there is a rule that reads them.
+    """
     if not _well_formed(request):
         return None
-    arguments = request.arguments.value()
-    return arguments if isinstance(arguments, dict) else None
+    for rule in rules:
+        if rule.reads_arguments:
+            arguments = request.arguments.value()
+            return arguments if isinstance(arguments, dict) else None
+    return _UNREAD if request.arguments.data.startswith(b"{") else None
 
 
 def _well_formed(request: AuthorizationRequest) -> bool:
     """Return true if every part that a rule reads is what its record says, whoever made it."""
-    context: object = request.context
-    resources: object = request.resources
+    context, resources = request.context, request.resources
     if type(context) is not SecurityContext or type(resources) is not tuple:
         return False
-    held: tuple[object, ...] = (context.scopes, context.actor_scopes)
-    return (
-        all(type(scopes) is tuple for scopes in held)
-        and all(type(item) is Resource for item in resources)
-        and isinstance(request.arguments, Json)
-    )
+    if type(context.scopes) is not tuple or type(context.actor_scopes) is not tuple:
+        return False
+    for item in resources:
+        if type(item) is not Resource:
+            return False
+    return isinstance(request.arguments, Json)

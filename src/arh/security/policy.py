@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from arh.canonical import Json, JsonValue, encode
@@ -63,12 +63,18 @@ class Rule:
     identity_arguments: tuple[tuple[str, str], ...] = ()
     when: Pairs = ()
     deny_when: Pairs = ()
+    needs_amount: bool = field(init=False, compare=False, repr=False)
+    """True if the rule cannot be decided without knowing the amount."""
+    reads_arguments: bool = field(init=False, compare=False, repr=False)
+    """True if the rule cannot be decided without reading the arguments."""
 
-    @property
-    def needs_amount(self) -> bool:
-        """True if the rule cannot be decided without knowing the amount."""
+    def __post_init__(self) -> None:
+        """Work out once what every decision asks of the rule."""
         bounds = (self.require_approval_above, self.amount_max, self.limit)
-        return any(bound is not None for bound in bounds)
+        amount = any(bound is not None for bound in bounds)
+        conditions = (self.identity_arguments, self.when, self.deny_when)
+        object.__setattr__(self, "needs_amount", amount)
+        object.__setattr__(self, "reads_arguments", amount or any(conditions))
 
 
 @dataclass(frozen=True, slots=True)

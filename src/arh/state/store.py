@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from hashlib import sha256
+from operator import attrgetter
 from typing import Final, final
 
 from arh.canonical import Json, JsonValue, line
@@ -107,14 +108,14 @@ class MemoryStore:
     ) -> CommitEntry:
         """Return the next entry of the chain; without changes, one that is never appended."""
         bare = CommitEntry(
-            sequence=after.sequence,
-            at_ms=self._clock.now_ms(),
-            operation=operation,
-            changes=changes,
-            state_before=before.trie.root,
-            state_after=after.trie.root,
-            previous=self._entries[-1].digest if self._entries else "",
-            digest="",
+            after.sequence,
+            self._clock.now_ms(),
+            operation,
+            changes,
+            before.trie.root,
+            after.trie.root,
+            self._entries[-1].digest if self._entries else "",
+            "",
         )
         return _sealed(bare) if changes else bare
 
@@ -139,23 +140,25 @@ class Transaction:
         """Return the record as the transaction sees it, or `None`."""
         self._require_open()
         own = self._own(collection, key)
-        self._see(own)
-        write = self._writes.get(own)
-        if write is not None and write.value is not None:
-            return self._provisional(own, write.value)
-        record = self._version.of(own) if write is None else None
+        record = self._version.of(own)
+        self._see(own, record)
+        if own in self._writes:
+            value = self._writes[own].value
+            if value is not None:
+                return self._provisional(own, value)
+            record = None
         return self._shared(collection, key) if record is None else record
 
     def find(self, collection: str, where: Mapping[str, JsonValue]) -> tuple[Record, ...]:
         """Return the records whose fields equal `where`, own writes included, in key order."""
         self._require_open()
-        _require_name(collection)
+        self._own(collection, "")
         conditions = frozen(where)
         stored = self._version.collection(collection).find(self.operation.tenant, conditions)
         written = [key for name, _, key in self._writes if name == collection]
         found = [record for record in stored if record.key not in written]
         for record in sorted(found, key=_by_key):
-            self._see((collection, record.tenant, record.key))
+            self._see((collection, record.tenant, record.key), record)
         mine = (self.get(collection, key) for key in written)
         found += [r for r in mine if r is not None and matches(r.value, conditions)]
         return tuple(sorted(found, key=_by_key))
@@ -210,11 +213,11 @@ class Transaction:
             if write.value is not None:
                 revision = before.next_revision(identity)
                 after = after.put(sequence, _record(identity, revision, write.value))
-                changed.append(identity)
+                changed.append((identity, old))
             elif old is not None:
                 after = after.remove(sequence, old)
-                changed.append(identity)
-        return after, tuple(_change(identity, before, after) for identity in changed)
+                changed.append((identity, old))
+        return after, tuple([_change(at, old, before, after) for at, old in changed])
 
     def _write(self, own: RecordId, value: Json | None, expected: int | None) -> None:
         """Buffer one write; a second one of a record keeps what the first one expects."""
@@ -229,20 +232,21 @@ class Transaction:
 
     def _own(self, collection: str, key: str) -> RecordId:
         """Return the identity under which this transaction writes."""
-        _require_name(collection)
-        _require_name(key)
+        if type(collection) is not str or type(key) is not str:
+            raise ValueError("expected collection and key to be text")
+        (collection + key).encode()  # a lone surrogate has no bytes to digest
         return collection, self.operation.tenant, key
 
-    def _see(self, identity: RecordId) -> None:
+    def _see(self, identity: RecordId, record: Record | None) -> None:
         """Remember the revision that the transaction was shown, 0 for none."""
         if identity not in self._seen:
-            self._seen[identity] = self._version.revision(identity)
+            self._seen[identity] = 0 if record is None else record.revision
 
     def _shared(self, collection: str, key: str) -> Record | None:
         identity = (collection, SHARED_TENANT, key)
         record = self._version.of(identity)
         if record is not None and self.operation.tenant != SHARED_TENANT:
-            self._see(identity)
+            self._see(identity, record)
             return record
         return None
 
@@ -334,7 +338,7 @@ def entry_digest(entry: CommitEntry) -> str:
         entry.previous,
         entry.sequence,
         entry.at_ms,
-        [getattr(entry.operation, name) for name in _OPERATION_FIELDS],
+        _operation_fields(entry.operation),
         [_digested(change) for change in entry.changes],
         entry.state_before,
         entry.state_after,
@@ -377,18 +381,18 @@ def _first_broken(expected: Mapping[RecordId, int], current: Version) -> Conflic
     return None
 
 
-def _change(identity: RecordId, before: Version, after: Version) -> Change:
+def _change(identity: RecordId, old: Record | None, before: Version, after: Version) -> Change:
     collection, tenant, key = identity
-    record = after.of(identity)
+    new = after.of(identity)
     return Change(
-        tenant=tenant,
-        collection=collection,
-        key=key,
-        revision_before=before.revision(identity),
-        revision_after=after.revision(identity),
-        digest_before=before.digest(identity),
-        digest_after=after.digest(identity),
-        value=None if record is None else record.value,
+        tenant,
+        collection,
+        key,
+        0 if old is None else old.revision,
+        0 if new is None else new.revision,
+        "" if old is None else before.past[identity].digest,
+        "" if new is None else after.past[identity].digest,
+        None if new is None else new.value,
     )
 
 
@@ -404,15 +408,8 @@ def _require_object(row: SeedRecord) -> None:
         )
 
 
-def _require_name(name: str) -> None:
-    """Refuse what cannot name a record, before anything depends on it."""
-    if type(name) is not str:
-        raise ValueError("expected collection and key to be text")
-    name.encode()  # a lone surrogate has no bytes to digest
-
-
 def _by_key(record: Record) -> str:
     return record.key
 
 
-_OPERATION_FIELDS: Final = tuple(field.name for field in fields(Operation))
+_operation_fields: Final = attrgetter(*(field.name for field in fields(Operation)))

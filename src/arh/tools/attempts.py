@@ -8,7 +8,6 @@ masked before an entry leaves this module.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from arh.canonical import JsonValue
@@ -23,20 +22,14 @@ NAME_CHARS_MAX: Final = 256
 MASKED: Final = "[masked]"
 
 
-@dataclass(slots=True)
 class Attempt:
-    """What is known so far of one call.
+    """What is known so far of one call: it begins with what the class says.
 
     `decision` and `approval` are in the log's own form; `times` tells when others were asked, as
-    name, start and end.
+    name, start and end; `stages` how each stage went, as name and result.
     """
 
-    actor: str
-    call_id: str
-    requested_id: str
-    tool: str
-    arguments_text: str
-    requested_ms: int
+    # Not a dataclass: of two dozen fields that each call would set, it changes half.
     version: str = ""
     arguments: dict[str, JsonValue] | None = None
     argument_digest: str = ""
@@ -56,9 +49,26 @@ class Attempt:
     result: JsonValue = None
     reads: tuple[Read, ...] = ()
     marks: tuple[Mark, ...] = ()
-    stages: list[list[str]] = field(default_factory=list)
-    times: list[tuple[str, int, int]] = field(default_factory=list)
     sensitive: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        actor: str,
+        call_id: str,
+        requested_id: str,
+        tool: str,
+        arguments_text: str,
+        requested_ms: int,
+    ) -> None:
+        """Hold what is known of a call as it enters."""
+        self.actor = actor
+        self.call_id = call_id
+        self.requested_id = requested_id
+        self.tool = tool
+        self.arguments_text = arguments_text
+        self.requested_ms = requested_ms
+        self.stages: list[list[str]] = []
+        self.times: list[tuple[str, int, int]] = []
 
     def entry(self) -> Entry:
         """Return the attempt as JSON data that may be persisted."""
@@ -128,13 +138,13 @@ def decision_entry(
     cause: str = "",
 ) -> Entry:
     """Return a decision in the log's form; `decision` is `None` where no answer counted."""
-    return {
+    entry: Entry = {
         "status": status,
         "reason": reason,
-        "decision_id": decision.decision_id if decision else "",
-        "policy": decision.policy if decision else "",
-        "policy_digest": decision.policy_digest if decision else "",
-        "rule": decision.rule if decision else "",
+        "decision_id": "",
+        "policy": "",
+        "policy_digest": "",
+        "rule": "",
         "cause": cause,
         "resources": [
             {
@@ -146,6 +156,12 @@ def decision_entry(
             for resource in resources
         ],
     }
+    if decision is not None:
+        entry["decision_id"] = decision.decision_id
+        entry["policy"] = decision.policy
+        entry["policy_digest"] = decision.policy_digest
+        entry["rule"] = decision.rule
+    return entry
 
 
 def approval_entry(

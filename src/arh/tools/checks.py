@@ -32,6 +32,8 @@ CONCEALED: Final = "cross_tenant"
 STATUSES: Final = ("allow", "deny", "indeterminate")
 TEXT_CHARS_MAX: Final = 256
 
+_TEXT: Final = {str}
+
 T = TypeVar("T")
 
 
@@ -42,11 +44,13 @@ def authorise(
 
     A record of another tenant is, to the caller, a record that does not exist.
     """
-    request = _question(current, context, clock.now_ms())
+    request = _question(current, context)
     answer, cause = _ask(lambda: point.decide(request), AuthorizationDecision, "pdp")
     now_ms = clock.now_ms()
-    current.asked("authorization", request.at_ms, now_ms)
-    cause = cause if answer is None else _decision_fault(answer, request, now_ms)
+    current.waited = True
+    current.attempt.times.append(("authorization", current.now_ms, now_ms))
+    if answer is not None:
+        cause = _decision_fault(answer, request, now_ms)
     decision = None if cause else answer
     if decision is None or decision.status == "indeterminate":
         cause = cause or "pdp_indeterminate"
@@ -77,10 +81,11 @@ def approve(
     if decision is None or not decision.require_approval or current.stored is not None:
         _note_approval(current, "not_required")
         return None
+    current.waited = True
     request = _application(current, context, clock.now_ms())
     answer, cause = _ask(lambda: service.grants(request), ApprovalAnswer, "approval")
     now_ms = clock.now_ms()
-    current.asked("approval", request.at_ms, now_ms)
+    current.attempt.times.append(("approval", request.at_ms, now_ms))
     cause = cause if answer is None else _answer_fault(answer, request, now_ms)
     grants = () if cause or answer is None else _unused(answer.grants, reader, context.tenant)
     choice, cause = _choose(grants, request, verifier, now_ms) if not cause else (None, cause)
@@ -152,19 +157,20 @@ def _ask(f: Callable[[], object], kind: type[T], port: str) -> tuple[T | None, s
     return answer, ""
 
 
-def _question(current: Call, context: SecurityContext, now_ms: int) -> AuthorizationRequest:
-    manifest = current.tool.manifest
+def _question(current: Call, context: SecurityContext) -> AuthorizationRequest:
+    """Return what the decision point is asked; by place, since a record costs half as much so."""
+    attempt, manifest = current.attempt, current.tool.manifest
     return AuthorizationRequest(
-        request_id=current.attempt.call_id,
-        context=context,
-        tool=manifest.name,
-        version=manifest.version,
-        effect=manifest.effect.value,
-        arguments=current.frozen,
-        action_digest=current.attempt.argument_digest,
-        resources=current.resources,
-        at_ms=now_ms,
-        deadline_ms=current.deadline_ms,
+        attempt.call_id,
+        context,
+        manifest.name,
+        manifest.version,
+        current.tool.effect,
+        current.frozen,
+        attempt.argument_digest,
+        current.resources,
+        current.now_ms,
+        current.deadline_ms,
     )
 
 
@@ -188,8 +194,7 @@ def _decision_fault(
     """Say why an answer of the right kind does not count, if it does not."""
     if not _well_formed(decision):
         return "pdp_malformed"
-    echoed = (decision.request_id, decision.action_digest)
-    if echoed != (request.request_id, request.action_digest):
+    if decision.request_id != request.request_id or decision.action_digest != request.action_digest:
         return "pdp_mismatched"
     late = _late(decision.latency_ms, request.at_ms, request.deadline_ms, now_ms)
     expires = decision.expires_at_ms
@@ -213,12 +218,12 @@ def _answer_fault(answer: ApprovalAnswer, request: ApprovalRequest, now_ms: int)
 
 def _late(latency_ms: int, asked_ms: int, deadline_ms: int, now_ms: int) -> bool:
     """Return true if an answer came after the deadline, by its own word or by the clock."""
-    return max(asked_ms + latency_ms, now_ms) > deadline_ms
+    return now_ms > deadline_ms or asked_ms + latency_ms > deadline_ms
 
 
 def _well_formed(decision: AuthorizationDecision) -> bool:
     """Return true if every field is of its type and of bounded length, whoever filled it."""
-    texts: tuple[object, ...] = (
+    texts = (
         decision.request_id,
         decision.action_digest,
         decision.status,
@@ -228,34 +233,37 @@ def _well_formed(decision: AuthorizationDecision) -> bool:
         decision.policy_digest,
         decision.rule,
     )
+    flag: object = decision.require_approval
+    expires: object = decision.expires_at_ms
     return (
-        all(map(_is_text, texts))
+        _are_texts(texts)
         and decision.status in STATUSES
-        and _is_flag(decision.require_approval)
+        and type(flag) is bool
         and _is_count(decision.latency_ms)
-        and (decision.expires_at_ms is None or type(decision.expires_at_ms) is int)
+        and (expires is None or type(expires) is int)
         and _are_charges(decision.charges)
     )
 
 
-def _is_text(text: object) -> bool:
-    """Return true for a short text that can be printed, and so recorded."""
-    return type(text) is str and len(text) <= TEXT_CHARS_MAX and text.isprintable()
-
-
-def _is_flag(value: object) -> bool:
-    return type(value) is bool
+def _are_texts(texts: tuple[str, ...]) -> bool:
+    """Return true for short texts that can be printed, and so recorded; looked at as one."""
+    if set(map(type, texts)) != _TEXT:
+        return False
+    joined = "".join(texts)
+    short = len(joined) <= TEXT_CHARS_MAX or max(map(len, texts)) <= TEXT_CHARS_MAX
+    return short and joined.isprintable()
 
 
 def _are_charges(charges: object) -> bool:
     """Return true for a tuple of charges, none of which could give anything back."""
-    return type(charges) is tuple and all(
-        type(charge) is Charge
-        and _is_text(charge.limit)
-        and _is_count(charge.amount)
-        and _is_count(charge.limit_max)
-        for charge in charges
-    )
+    if type(charges) is not tuple:
+        return False
+    for charge in charges:
+        if type(charge) is not Charge or not _are_texts((charge.limit,)):
+            return False
+        if not (_is_count(charge.amount) and _is_count(charge.limit_max)):
+            return False
+    return True
 
 
 def _is_count(number: object) -> bool:
@@ -271,10 +279,10 @@ def _note_decision(
     attempt.decision = decision_entry(
         decision, current.resources, status=status, reason=reason, cause=cause
     )
-    current.passed("decided", status)
+    attempt.stages.append(["decided", status])
 
 
 def _note_approval(current: Call, result: str, cause: str = "", grant: Grant | None = None) -> None:
     named = ("", "") if grant is None else (grant.approval_id, grant.approver)
     current.attempt.approval = approval_entry(result, cause, *named)
-    current.passed("approved", result)
+    current.attempt.stages.append(["approved", result])

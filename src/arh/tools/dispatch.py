@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar, get_args
 
-from arh.canonical import Json, JsonValue, Refused, parse
+from arh.canonical import JsonValue, Refused, members
 from arh.errors import DependencyFailure
 from arh.foreign import ForeignFailure, call
 from arh.ports.sue import Clock, ToolClient
@@ -35,6 +35,8 @@ _REJECTING: Final = frozenset(
 )
 _DELIVERIES: Final = ("delivered", "timeout", "error")
 _COMMITS: Final = get_args(CommitBelief)
+_PARTS: Final = (bytes, int, str, str, tuple)
+_UNHELD: Final = ("absent", "mismatch", "not_applicable")
 _KNOWN_UNDONE: Final = ("not_started", "not_committed")
 
 T = TypeVar("T")
@@ -66,29 +68,28 @@ def require_records(current: Call) -> End | None:
     Only then is a key that belongs to other arguments refused: the order is the same for a record
     of another tenant, so the caller cannot tell the two apart.
     """
-    if current.attempt.lookup in ("absent", "mismatch", "not_applicable"):
-        absent = any(resource.tenant is None for resource in current.resources)
-        if absent:
-            return failed(Reason.NOT_FOUND, "resource_absent")
-    if current.attempt.lookup == "mismatch":
-        return rejected(Reason.KEY_MISMATCH)
-    return None
+    lookup = current.attempt.lookup
+    if lookup in _UNHELD:
+        for resource in current.resources:
+            if resource.tenant is None:
+                return failed(Reason.NOT_FOUND, "resource_absent")
+    return rejected(Reason.KEY_MISMATCH) if lookup == "mismatch" else None
 
 
 def execute(current: Call, client: ToolClient, context: SecurityContext, clock: Clock) -> End:
     """Dispatch the call once and read its reply; from then on nothing is certain without one."""
-    start_ms = clock.now_ms()
-    execution = _execution(current, context, start_ms)
-    current.attempt.entered = True
+    attempt = current.attempt
+    execution = _execution(current, context)
+    attempt.entered = True
     if current.writes:
-        current.attempt.commit_belief = "unknown"
-    current.passed("entered")
+        attempt.commit_belief = "unknown"
+    attempt.stages.append(["entered", "ok"])
     reply = _guarded("tool_client", lambda: client.execute(execution))
     now_ms = clock.now_ms()
-    current.asked("tool_execution", start_ms, now_ms)
+    attempt.times.append(("tool_execution", current.now_ms, now_ms))
     if not isinstance(reply, RawReply) or not _well_formed(reply):
         return _broken(current, reply)
-    current.attempt.reads = reply.reads
+    attempt.reads = reply.reads
     if now_ms > current.deadline_ms or reply.latency_ms > execution.timeout_ms:
         return _lost(current)
     if reply.reason == Reason.IN_FLIGHT and reply.delivery != "timeout":
@@ -102,18 +103,17 @@ def replay(current: Call, stored: StoredOperation) -> End:
     return _decode(current, RawReply("delivered", "replayed", stored.body), "replayed")
 
 
-def _execution(current: Call, context: SecurityContext, now_ms: int) -> Execution:
+def _execution(current: Call, context: SecurityContext) -> Execution:
     """Return what is authorised; an operation already under way needs no approval or charge."""
     decision, resuming = current.decision, current.stored is not None
-    charges = () if resuming or decision is None else decision.charges
     return Execution(
-        tool=current.tool.tool,
-        operation=_operation(current, context),
-        arguments=current.frozen,
-        resources=current.resources,
-        timeout_ms=current.deadline_ms - now_ms,
-        grant=current.grant,
-        charges=charges,
+        current.tool.tool,
+        _operation(current, context),
+        current.frozen,
+        current.resources,
+        current.deadline_ms - current.now_ms,
+        current.grant,
+        () if resuming or decision is None else decision.charges,
     )
 
 
@@ -121,17 +121,17 @@ def _operation(current: Call, context: SecurityContext) -> Operation:
     """Return the logical action that this call is an attempt at, with what allowed it."""
     attempt, manifest = current.attempt, current.tool.manifest
     return Operation(
-        operation_id=attempt.operation_id,
-        key=attempt.key,
-        tool=manifest.name,
-        version=manifest.version,
-        argument_digest=attempt.argument_digest,
-        subject=context.subject,
-        actor=attempt.actor,
-        tenant=context.tenant,
-        call_id=attempt.call_id,
-        decision_id=current.decision.decision_id if current.decision else "",
-        approval_id=current.grant.approval_id if current.grant else "",
+        attempt.operation_id,
+        attempt.key,
+        manifest.name,
+        manifest.version,
+        attempt.argument_digest,
+        context.subject,
+        attempt.actor,
+        context.tenant,
+        attempt.call_id,
+        current.decision.decision_id if current.decision else "",
+        current.grant.approval_id if current.grant else "",
     )
 
 
@@ -164,10 +164,13 @@ def _erred(current: Call, reply: RawReply) -> End:
 def _well_formed(reply: RawReply) -> bool:
     """Return true if every field is of its type, and delivery and commit are words that exist."""
     parts = (reply.body, reply.latency_ms, reply.reason, reply.cause, reply.reads)
+    if tuple(map(type, parts)) != _PARTS:
+        return False
+    for read in reply.reads:
+        if type(read) is not Read:
+            return False
     return (
-        tuple(map(type, parts)) == (bytes, int, str, str, tuple)
-        and all(type(read) is Read for read in reply.reads)
-        and type(reply.retry_after_ms) in (int, type(None))
+        (reply.retry_after_ms is None or type(reply.retry_after_ms) is int)
         and reply.delivery in _DELIVERIES
         and reply.commit in _COMMITS
     )
@@ -209,20 +212,21 @@ def _broken(current: Call, failure: object) -> End:
 def _decode(current: Call, reply: RawReply, belief: CommitBelief) -> End:
     """Return what the body of a delivered reply says."""
     try:
-        value = parse(reply.body)
+        stated = members(reply.body)
     except Refused as refused:
         return _malformed(current, refused.reason)
-    if not isinstance(value, dict) or len(value) != 1:
+    if stated is None or len(stated) != 1:
         return _malformed(current, "neither ok nor refused")
-    if "refused" in value:
-        return _refusal(current, value["refused"], reply, belief)
-    if "ok" not in value:
+    if "refused" in stated:
+        return _refusal(current, stated["refused"][0], reply, belief)
+    if "ok" not in stated:
         return _malformed(current, "neither ok nor refused")
-    result = value["ok"]
-    if not current.tool.result.fits(result):
-        return _malformed(current, "; ".join(current.tool.result.problems(result)))
+    value, result = stated["ok"]
+    schema = current.tool.result
+    if not schema.fits(value):
+        return _malformed(current, "; ".join(schema.problems(value)))
     reason = Reason.REPLAYED if belief == "replayed" else Reason.OK
-    return End("executed", reason, "", belief, result=Json.of(result), value=result)
+    return End("executed", reason, "", belief, "delivered", result, value)
 
 
 def _malformed(current: Call, cause: str) -> End:
@@ -252,6 +256,7 @@ def _stored(
 ) -> tuple[StoredOperation | None, End | None]:
     """Return what the store holds under this key, or the end if it cannot be read."""
     name, key = current.tool.manifest.name, current.attempt.key
+    current.waited = True
     found = _guarded("tool_client", lambda: client.look_up(tenant, name, key))
     if isinstance(found, DependencyFailure):
         return None, failed(found.reason, "lookup_failed", found.retry_after_ms)
@@ -283,4 +288,4 @@ def _found(current: Call, stored: StoredOperation | None) -> str:
 
 def _noted(current: Call, found: str) -> None:
     current.attempt.lookup = found
-    current.passed("looked_up", found)
+    current.attempt.stages.append(["looked_up", found])

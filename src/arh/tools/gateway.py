@@ -1,9 +1,10 @@
 """The policy enforcement point: the only path from an agent to a tool.
 
 One call goes through stages in a fixed order: resolve, parse, validate, identify, locate,
-authorise, look up, approve, execute. Each stage lets it go on or ends it; time is checked before
-each. The gateway is bound to one trusted identity, and nothing that an agent writes can change it.
-Refusals are values. Exactly one attempt is on record for each call, also for a stopped one.
+authorise, look up, approve, execute. Each stage lets it go on or ends it; time is checked when a
+call enters, after each stage that reached out of the gateway, and before the dispatch. The gateway
+is bound to one trusted identity, and nothing that an agent writes can change it. Refusals are
+values. Exactly one attempt is on record for each call, also for a stopped one.
 """
 
 from __future__ import annotations
@@ -90,30 +91,42 @@ class PolicyGateway:
         self._registry = registry
         self._context = context
         self._actor = actor
-        self._offered = frozenset(offered)
+        self._offered = {name: tool for name in offered if (tool := registry.get(name))}
         self._attempts = attempts
         self._on = dependencies
+        self._telemetry = dependencies.telemetry or None
         self._stages = self._plan()
 
     def call(
         self, request: ToolRequest, *, timeout_ms: int, metadata_key: str | None = None
     ) -> ToolOutcome:
         """Run one call through every stage and return what its caller may know of it."""
-        attempt = self._attempt(request)
-        current = Call(request, metadata_key, attempt, attempt.requested_ms + timeout_ms)
+        on = self._on
+        now_ms = on.clock.now_ms()
+        attempt = Attempt(
+            self._actor,
+            on.ids.next("call"),
+            encodable(request.call_id, NAME_CHARS_MAX),
+            encodable(request.tool, NAME_CHARS_MAX),
+            encodable(request.arguments, ARGUMENTS_TEXT_CHARS_MAX),
+            now_ms,
+        )
+        current = Call(request, metadata_key, attempt, now_ms + timeout_ms, now_ms)
         try:
             return self._conclude(current, self._end(current))
         finally:
-            attempt.returned_ms = self._on.clock.now_ms()
+            attempt.returned_ms = on.clock.now_ms()
             self._attempts.write(attempt)
-            self._report(attempt)
+            telemetry = self._telemetry
+            if telemetry is not None:
+                guarded("telemetry", lambda: report(telemetry, attempt))
 
     def _plan(self) -> tuple[Stage, ...]:
         """Return the stages before the dispatch in their order, with what each of them needs."""
         on, context = self._on, self._context
         return (
             self._checkpoint("gateway"),
-            lambda current: resolve(current, self._registry, self._offered),
+            lambda current: resolve(current, self._offered),
             parse,
             validate,
             lambda current: identify(current, context),
@@ -130,7 +143,7 @@ class PolicyGateway:
     def _end(self, current: Call) -> End:
         """Return the end that the first stage to end the call gives it, the dispatch at last."""
         for stage in self._stages:
-            end = self._expired(current) or stage(current)
+            end = (self._expired(current) if current.waited else None) or stage(current)
             if end is not None:
                 return end
         on = self._on
@@ -138,56 +151,49 @@ class PolicyGateway:
 
     def _expired(self, current: Call) -> End | None:
         """End a call that has no time left, or whose allowance has run out meanwhile."""
-        now_ms = self._on.clock.now_ms()
+        current.now_ms = now_ms = self._on.clock.now_ms()
+        current.waited = False
         if now_ms >= current.deadline_ms:
             return failed(Reason.TIMEOUT, "deadline_passed")
-        expires_at_ms = current.decision.expires_at_ms if current.decision else None
-        if expires_at_ms is not None and now_ms >= expires_at_ms:
-            return rejected(Reason.AUTHORIZATION_UNAVAILABLE, "decision_expired")
+        if current.decision is not None:
+            expires_at_ms = current.decision.expires_at_ms
+            if expires_at_ms is not None and now_ms >= expires_at_ms:
+                return rejected(Reason.AUTHORIZATION_UNAVAILABLE, "decision_expired")
         return None
 
     def _checkpoint(self, point: str) -> Stage:
         """Return a stage at which another actor may get its turn."""
         reach = self._on.checkpoint
 
-        def stage(_current: Call) -> End | None:
+        def stage(current: Call) -> End | None:
+            current.waited = True
             reach(point)
             return None
 
         return stage
-
-    def _attempt(self, request: ToolRequest) -> Attempt:
-        """Open the attempt, which counts as interrupted until it is concluded."""
-        return Attempt(
-            actor=self._actor,
-            call_id=self._on.ids.next("call"),
-            requested_id=encodable(request.call_id, NAME_CHARS_MAX),
-            tool=encodable(request.tool, NAME_CHARS_MAX),
-            arguments_text=encodable(request.arguments, ARGUMENTS_TEXT_CHARS_MAX),
-            requested_ms=self._on.clock.now_ms(),
-        )
 
     def _conclude(self, current: Call, end: End) -> ToolOutcome:
         """Note the end in the attempt and return its outcome."""
         attempt = current.attempt
         belief = end.commit_belief or ("not_started" if current.writes else "not_applicable")
         marks = self._marks(current, end)
-        attempt.status, attempt.reason, attempt.cause = end.status, str(end.reason), end.cause
+        reason = str(end.reason)
+        attempt.status, attempt.reason, attempt.cause = end.status, reason, end.cause
         attempt.commit_belief, attempt.delivery = belief, end.delivery
         attempt.result, attempt.marks = end.value, marks
-        current.passed("returned", end.status)
+        attempt.stages.append(["returned", end.status])
         return ToolOutcome(
-            call_id=attempt.requested_id,
-            tool=attempt.tool,
-            version=attempt.version,
-            status=end.status,
-            reason=attempt.reason,
-            result=end.result,
-            operation_id=attempt.operation_id,
-            commit_belief=belief,
-            delivery=end.delivery,
-            retry_after_ms=end.retry_after_ms,
-            marks=marks,
+            attempt.requested_id,
+            attempt.tool,
+            attempt.version,
+            end.status,
+            reason,
+            end.result,
+            attempt.operation_id,
+            belief,
+            end.delivery,
+            end.retry_after_ms,
+            marks,
         )
 
     def _marks(self, current: Call, end: End) -> tuple[Mark, ...]:
@@ -197,9 +203,3 @@ class PolicyGateway:
         first = end.commit_belief == "committed"
         arguments = current.arguments
         return self._registry.marks(current.tool, end.value, arguments, first_commit=first)
-
-    def _report(self, attempt: Attempt) -> None:
-        """Report the call as a span; whatever telemetry does changes nothing."""
-        telemetry = self._on.telemetry
-        if telemetry is not None:
-            guarded("telemetry", lambda: report(telemetry, attempt))

@@ -9,8 +9,8 @@ change the reply, and an answer outside its contract counts as a failure of the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias, cast, final
+from itertools import starmap
+from typing import Final, NamedTuple, TypeAlias, cast, final
 
 from arh.canonical import JsonValue, encode
 from arh.errors import DependencyFailure
@@ -24,11 +24,10 @@ from arh.records.tools import Refused
 Answer: TypeAlias = bytes | Refused | ForeignFailure | DependencyFailure
 
 _REFUSALS: Final = (Reason.NOT_FOUND, Reason.PRECONDITION_FAILED)
-_SYSTEM: Final = "_"
+_SYSTEM: Final = "_"  # looked for with `str`'s own method, whatever a foreign name's type says
 
 
-@dataclass(frozen=True, slots=True)
-class Handled:
+class Handled(NamedTuple):
     """How a handler ended: the reply's body, a refusal or a failure, and what it was shown."""
 
     answer: Answer
@@ -63,9 +62,10 @@ class Call:
 
     def __init__(self, execution: Execution, clock: Clock, ids: Ids) -> None:
         """Take the trusted identity of the operation, nothing from its arguments."""
-        self._subject = execution.operation.subject
-        self._tenant = execution.operation.tenant
-        self._key = execution.operation.key
+        operation = execution.operation
+        self._subject = operation.subject
+        self._tenant = operation.tenant
+        self._key = operation.key
         self._clock = clock
         self._ids = ids
 
@@ -103,12 +103,12 @@ class View:
         """Look through to a transaction."""
         self._tx: Tx | None = tx
         self._writable = writable
-        self._reads: dict[Read, None] = {}
+        self._reads: dict[tuple[str, str, int], None] = {}
         self._written: set[tuple[str, str]] = set()
 
     def get(self, collection: str, key: str) -> Record | None:
         """Return the record, or `None`; a system collection has none to show."""
-        if _is_system(collection):
+        if str.startswith(collection, _SYSTEM):
             return None
         record = self._live().get(collection, key)
         if record is not None:
@@ -117,7 +117,7 @@ class View:
 
     def find(self, collection: str, where: Mapping[str, JsonValue]) -> tuple[Record, ...]:
         """Return the records whose fields equal `where`, in key order."""
-        if _is_system(collection):
+        if str.startswith(collection, _SYSTEM):
             return ()
         records = self._live().find(collection, where)
         for record in records:
@@ -148,7 +148,7 @@ class View:
 
     def reads(self) -> tuple[Read, ...]:
         """Return every committed record that was handed out, once for each revision."""
-        return tuple(self._reads)
+        return tuple(starmap(Read, self._reads))
 
     def close(self) -> None:
         """End the view: a handler that kept it can do nothing with it."""
@@ -156,12 +156,12 @@ class View:
 
     def _note(self, record: Record) -> None:
         if (record.collection, record.key) not in self._written:
-            self._reads[Read(record.collection, record.key, record.revision)] = None
+            self._reads[record.collection, record.key, record.revision] = None
 
     def _require_writable(self, collection: str) -> None:
         if not self._writable:
             raise PermissionError("this tool may not write: its manifest does not declare it")
-        if _is_system(collection):
+        if str.startswith(collection, _SYSTEM):
             raise PermissionError("system collections are not a handler's to write")
 
     def _live(self) -> Tx:
@@ -182,8 +182,3 @@ def _checked(result: object) -> bytes | Refused:
     if result.reason not in _REFUSALS and not PACK_REASON.fullmatch(result.reason):
         raise ValueError("expected not_found, precondition_failed or a reason of the pack")
     return result
-
-
-def _is_system(collection: str) -> bool:
-    """Return whether the name is a system collection's, whatever its type's methods say."""
-    return str.startswith(collection, _SYSTEM)

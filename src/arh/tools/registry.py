@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from arh.canonical import Json, JsonValue, digest, encode
 from arh.errors import AuthoringError
@@ -24,8 +24,7 @@ from arh.schema import Schema, compiled
 from arh.tools.manifests import faults_of, milestone_faults, unnamed_twice
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A milestone, ready to be compared: `when` holds value and canonical bytes by field."""
 
     milestone: Milestone
@@ -37,15 +36,13 @@ class Registered:
     """One tool with what every call of it needs; `tail` ends the bytes that an action digests."""
 
     tool: Tool
+    manifest: ToolManifest
+    writes: bool
+    effect: str
     arguments: Schema
     result: Schema
     tail: bytes
     steps: tuple[Step, ...]
-
-    @property
-    def manifest(self) -> ToolManifest:
-        """The tool's contract."""
-        return self.tool.manifest
 
 
 class Registry:
@@ -108,16 +105,15 @@ class Registry:
             arguments: The arguments that it ran with.
             first_commit: Whether this very call committed; without it a write satisfies none.
         """
-        if not entry.steps or (entry.manifest.writes and not first_commit):
+        if not entry.steps or (entry.writes and not first_commit):
             return ()
         fields = result if isinstance(result, dict) else {}
         return tuple(
-            _mark(step.milestone, arguments, fields)
-            for step in entry.steps
-            if all(
-                name in fields and _equals(fields[name], value, data)
-                for name, value, data in step.when
-            )
+            [
+                _mark(milestone, arguments, fields)
+                for milestone, when in entry.steps
+                if not when or _holds(when, fields)
+            ]
         )
 
 
@@ -156,13 +152,27 @@ def _registered(tool: Tool, milestones: Iterable[Milestone]) -> Registered:
     tail = encode({"tool": manifest.name, "version": manifest.version})
     steps = tuple(_step(item) for item in milestones if item.tool == manifest.name)
     arguments, result = compiled(manifest.parameters), compiled(manifest.result)
-    return Registered(tool, arguments, result, b"," + tail[1:], steps)
+    return Registered(
+        tool,
+        manifest,
+        manifest.writes,
+        manifest.effect.value,
+        arguments,
+        result,
+        b"," + tail[1:],
+        steps,
+    )
 
 
 def _step(milestone: Milestone) -> Step:
     when = milestone.when.value()
     fields = when if isinstance(when, dict) else {}
     return Step(milestone, tuple((name, value, encode(value)) for name, value in fields.items()))
+
+
+def _holds(when: tuple[tuple[str, JsonValue, bytes], ...], fields: Mapping[str, JsonValue]) -> bool:
+    """Return true if every field is there and has its value."""
+    return all(name in fields and _equals(fields[name], value, data) for name, value, data in when)
 
 
 def _equals(found: JsonValue, value: JsonValue, data: bytes) -> bool:
@@ -182,8 +192,6 @@ def _target(
     milestone: Milestone, arguments: Mapping[str, JsonValue], result: Mapping[str, JsonValue]
 ) -> str:
     """Return what tells this step from others of the same milestone, as JSON values and bars."""
-    values = (
-        *(arguments.get(name) for name in milestone.per_arguments),
-        *(result.get(name) for name in milestone.per_result),
-    )
-    return "|".join(encode(value).decode() for value in values)
+    values = [arguments.get(name) for name in milestone.per_arguments]
+    values += [result.get(name) for name in milestone.per_result]
+    return "|".join([encode(value).decode() for value in values])

@@ -22,7 +22,7 @@ def delivered(
     entry: int | None = None,
 ) -> RawReply:
     """Return the reply of a call that was executed."""
-    return RawReply("delivered", commit, body, reads=reads, entry=entry)
+    return RawReply("delivered", commit, body, "ok", None, 0, entry, reads)
 
 
 def refused(

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from arh.canonical import EMPTY, Json, JsonValue, encode
 from arh.errors import DependencyFailure
@@ -24,16 +24,14 @@ from arh.records.messages import ReplyStatus, ToolRequest
 from arh.records.outcomes import CommitBelief, Delivery, Reason
 from arh.tools.arguments import read_arguments
 from arh.tools.attempts import Attempt
-from arh.tools.manifests import TOOL_NAME
-from arh.tools.registry import Registered, Registry, action_digest
+from arh.tools.registry import Registered, action_digest
 
 KEY_CHARS_MAX: Final = 255
 
 _METADATA_KEY: Final = re.compile(rf"[\x21-\x7e]{{1,{KEY_CHARS_MAX}}}")
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """How a call ends. `value` is the decoded `result`; `cause` is for the attempt log alone."""
 
     status: ReplyStatus
@@ -50,14 +48,17 @@ class End:
 class Call:
     """One call under way; each stage adds what it found out.
 
-    `resolve` sets `tool` and `writes` for all stages after it.
+    `resolve` sets `tool` and `writes` for all stages after it, `parse` sets `arguments`. A stage
+    that reached out of the gateway sets `waited`: time may have passed, so it is read again, into
+    `now_ms`, before the call goes on.
     """
 
     request: ToolRequest
     metadata_key: str | None
     attempt: Attempt
     deadline_ms: int
-    arguments: dict[str, JsonValue] = field(default_factory=dict)
+    now_ms: int
+    waited: bool = True
     frozen: Json = EMPTY
     resources: tuple[Resource, ...] = ()
     decision: AuthorizationDecision | None = None
@@ -65,10 +66,7 @@ class Call:
     grant: Grant | None = None
     writes: bool = False
     tool: Registered = field(init=False)
-
-    def asked(self, name: str, start_ms: int, end_ms: int) -> None:
-        """Note when somebody else was asked."""
-        self.attempt.times.append((name, start_ms, end_ms))
+    arguments: dict[str, JsonValue] = field(init=False)
 
     def passed(self, stage: str, result: str = "ok") -> None:
         """Note how a stage went."""
@@ -88,11 +86,10 @@ def failed(reason: str, cause: str = "", retry_after_ms: int | None = None) -> E
     return End("error", reason, cause, retry_after_ms=retry_after_ms)
 
 
-def resolve(current: Call, registry: Registry, offered: Collection[str]) -> End | None:
+def resolve(current: Call, offered: Mapping[str, Registered]) -> End | None:
     """Find the tool by its exact name; one that is not offered does not exist for this caller."""
     name = current.request.tool
-    known = type(name) is str and TOOL_NAME.fullmatch(name) and name in offered
-    entry = registry.get(name) if known else None
+    entry = offered.get(name) if type(name) is str else None
     if entry is None:
         parsed = read_arguments(current.request.arguments)
         if not isinstance(parsed, str):
@@ -100,11 +97,11 @@ def resolve(current: Call, registry: Registry, offered: Collection[str]) -> End 
         current.passed("resolved", Reason.UNKNOWN_TOOL)
         return rejected(Reason.UNKNOWN_TOOL)
     manifest, attempt = entry.manifest, current.attempt
-    current.tool, current.writes = entry, manifest.writes
+    current.tool, current.writes = entry, entry.writes
     attempt.version, attempt.sensitive = manifest.version, manifest.sensitive_fields
-    if manifest.writes:
+    if entry.writes:
         attempt.commit_belief = "not_started"
-    current.passed("resolved")
+    attempt.stages.append(["resolved", "ok"])
     return None
 
 
@@ -116,7 +113,7 @@ def parse(current: Call) -> End | None:
         return rejected(Reason.ARGUMENTS_UNPARSABLE, parsed)
     current.arguments, current.frozen = parsed
     current.attempt.arguments = current.arguments
-    current.passed("parsed")
+    current.attempt.stages.append(["parsed", "ok"])
     return None
 
 
@@ -124,13 +121,13 @@ def validate(current: Call) -> End | None:
     """Hold the arguments against the tool's schema, and the key against its bounds."""
     schema = current.tool.arguments
     if schema.fits(current.arguments):
-        fault = _key_fault(current)
+        fault = _key_fault(current) if current.writes else ""
     else:
         fault = "; ".join(schema.problems(current.arguments))
     if fault:
         current.passed("validated", Reason.ARGUMENTS_INVALID)
         return rejected(Reason.ARGUMENTS_INVALID, fault)
-    current.passed("validated")
+    current.attempt.stages.append(["validated", "ok"])
     return None
 
 
@@ -140,20 +137,20 @@ def identify(current: Call, context: SecurityContext) -> End | None:
     Operations are told apart by tenant, tool, key and digest: attempts with one key and different
     arguments are not the same action, and no log may join them.
     """
-    manifest, attempt = current.tool.manifest, current.attempt
-    digest = action_digest(current.tool, current.frozen)
-    key, source = _key(current, context, digest) if manifest.writes else ("", "")
-    operation_id = ""
-    if manifest.writes:
-        operation_id = f"op-{_hash(context.tenant, manifest.name, key, digest)[:24]}"
-    attempt.argument_digest, attempt.operation_id = digest, operation_id
-    attempt.key, attempt.key_source = key, source
+    attempt = current.attempt
+    attempt.argument_digest = digest = action_digest(current.tool, current.frozen)
+    if current.writes:
+        attempt.key, attempt.key_source = _key(current, context, digest)
+        named = _hash(context.tenant, current.tool.manifest.name, attempt.key, digest)
+        attempt.operation_id = f"op-{named[:24]}"
     return None
 
 
 def locate(current: Call, reader: StateReader, tenant: str) -> End | None:
     """Read owner and revision of every record that the arguments name."""
     declared = current.tool.manifest.resources
+    if not declared:
+        return None
     named = [
         (item.collection, key)
         for item in declared
@@ -161,13 +158,14 @@ def locate(current: Call, reader: StateReader, tenant: str) -> End | None:
     ]
     if not named:
         return None
+    current.waited = True
     try:
-        found = call("state_reader", lambda: tuple(_resource(reader, tenant, *at) for at in named))
+        found = call("state_reader", lambda: [_resource(reader, tenant, *at) for at in named])
     except DependencyFailure as failure:
         return failed(failure.reason, "resource_unread", failure.retry_after_ms)
     if isinstance(found, ForeignFailure):
         return failed(Reason.DEPENDENCY_ERROR, "resource_unread")
-    current.resources = found
+    current.resources = tuple(found)
     return None
 
 
@@ -186,7 +184,7 @@ def _key_fault(current: Call) -> str:
         key = current.arguments.get(manifest.key_argument)
         fits = type(key) is str and 0 < len(key) <= KEY_CHARS_MAX
         return "" if fits else f"/{manifest.key_argument} length"
-    if given is None or not manifest.writes:
+    if given is None:
         return ""
     fits = type(given) is str and _METADATA_KEY.fullmatch(given) is not None
     return "" if fits else "metadata key"
