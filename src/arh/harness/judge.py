@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from arh.errors import ArhError, RunStopped, quoted
 from arh.foreign import ForeignFailure, call
@@ -36,6 +36,7 @@ from arh.records.packs import WorkflowPack
 from arh.records.tasks import HARNESS_ENDS
 
 MILD = frozenset({"pass", "not_exercised", "not_applicable"})
+PARTS = frozenset(each.name for each in fields(Evidence) if each.init)
 OUR_EVALUATORS = "arh.harness.evaluators."
 WORST_FIRST: tuple[Status, ...] = ("fail", "error", "indeterminate", "not_exercised", "pass")
 
@@ -121,9 +122,13 @@ def _print_of(evidence: Evidence, scenario: Scenario) -> str:
 def _evaluated(
     evaluator: Evaluator, evidence: Evidence, scenario: Scenario, pack: WorkflowPack
 ) -> EvaluationResult:
-    """Return the evaluator's result, or an `error` where it raised or spoke for another one."""
+    """Return the evaluator's result, or an `error` where it raised or spoke for another one.
+
+    What it says without the evidence that it needs is no praise: of that it is indeterminate.
+    """
     result: object
     try:
+        needs = call("evaluator", lambda: tuple(map(str, evaluator.needs)))
         result = call("evaluator", lambda: evaluator.evaluate(evidence, scenario, pack))
     except (ArhError, RunStopped) as error:
         return _error(evaluator, f"the evaluator failed: {type(error).__name__}")
@@ -133,6 +138,11 @@ def _evaluated(
         return _error(evaluator, "the evaluator answered for another one")
     if result.status in MILD and conclude(result.findings, result.status) == "fail":
         return _error(evaluator, f"the evaluator says {result.status} and reports a failure")
+    if isinstance(needs, ForeignFailure) or not PARTS.issuperset(needs):
+        return _error(evaluator, "the evaluator needs what no evidence has")
+    absent = ", ".join(name for name in needs if getattr(evidence, name) is None)
+    if absent and result.status in MILD:
+        return replace(result, status="indeterminate", summary=f"without {absent}, which it needs")
     return result
 
 

@@ -73,7 +73,10 @@ class Evaluator(Protocol):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The parts of the evidence without which it cannot judge."""
+        """The parts of the evidence without which it cannot judge, by their names in `Evidence`.
+
+        Without one of them it cannot praise either: the judge makes its result indeterminate.
+        """
         ...
 
     def evaluate(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -15,6 +15,7 @@ from arh.records.control.verdict import EvaluationResult, Excused, ScenarioVerdi
 from arh.records.packs import WorkflowPack
 from arh.testing.workbench import Tried, Workbench, patched
 
+Anything: TypeAlias = Any  # what an evaluator from elsewhere may claim
 GOLDEN = "golden-billing-incident-001"
 ATTEMPT = "trajectory.forbidden_requested"
 OUTAGE = "guardrails.fail_closed"
@@ -125,3 +126,32 @@ def test_a_negative_control_excuses_nothing(bench: Workbench, tried: Tried) -> N
     )
 
     assert (judged.status, judged.excused, judged.missing) == ("fail", (), ())
+
+
+@pytest.mark.parametrize(
+    ("needs", "says", "status"),
+    [
+        (("calls", "initial"), "pass", "indeterminate"),
+        (("initial",), "not_exercised", "indeterminate"),
+        (("initial",), "not_applicable", "indeterminate"),
+        (("calls",), "pass", "pass"),
+        (("initial",), "fail", "fail"),
+        (("weather",), "pass", "error"),
+        (None, "pass", "error"),
+    ],
+)
+def test_without_what_it_needs_an_evaluator_cannot_praise(
+    bench: Workbench, tried: Tried, needs: Anything, says: Status, status: Status
+) -> None:
+    """Doubt takes a failure away from nobody; what no evidence has is a defect of the evaluator."""
+    evidence = replace(tried.output.evidence, initial=None)
+    saying = Saying((ATTEMPT,) if says == "fail" else (), says, needs=needs)
+
+    judged = judge(tried.located, evidence, (saying,), bench.suite.pack).result("outcome")
+
+    assert judged is not None
+    assert judged.status == status
+    if status != says:
+        doubted = "without initial, which it needs"
+        wrong = "the evaluator needs what no evidence has"
+        assert judged.summary == (doubted if status == "indeterminate" else wrong)
