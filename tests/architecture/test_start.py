@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "arh"
-HEAVY = {"asyncio", "jsonschema_rs", "opentelemetry", "pydantic", "re2", "rich", "structlog"}
+HEAVY = {"asyncio", "jsonschema_rs", "opentelemetry", "pydantic", "re2", "structlog"}
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,10 @@ def _samples(gate: GateSpec) -> Iterator[Problem]:
             found = f"`{name}` needs a sample, and an authored suite under a scripted model is none"
             hint = "an authored suite reports k of n and has no interval"
             yield Problem(found, field="evidence", hint=hint)
+    if (gate.evidence.minimum_trials or 0) > 1:
+        found = "`minimum_trials` above 1 can never be met: a suite runs each scenario once"
+        hint = "further runs under a scripted model show nothing new; leave it out"
+        yield Problem(found, field="evidence", hint=hint)
 
 
 def _absolute(gate: GateSpec, definition: MetricDefinition) -> Iterator[Problem]:

@@ -178,7 +178,7 @@ class _Judge:
         found = _compared(metric, allowed, gate)
         if found.status == "fail" and _is_certain(metric, allowed):
             return _ended(gate, blank, found)
-        if lack := self._lack(gate, metric) or _unusable(metric, gate):
+        if lack := self._lack(gate, metric) or _unusable(metric):
             return _missing(gate, blank, lack)
         if found.status == "inconclusive":
             return _missing(gate, blank, found.reason)
@@ -192,7 +192,7 @@ class _Judge:
             if not kept and metric.status == "ok":
                 reason = f"{shown(metric)} passes the floor of {decimal(bound)}"
                 return _ended(gate, blank, Found("fail", reason))
-        if lack := self._lack(gate, metric) or _unusable(metric, gate):
+        if lack := self._lack(gate, metric) or _unusable(metric):
             return _missing(gate, blank, lack)
         if metric.unjudged:
             return _missing(gate, blank, _undecided(metric))
@@ -294,9 +294,9 @@ def _is_certain(metric: MetricValue, allowed: Range) -> bool:
     return allowed.low == 1 and shortfall > (metric.unjudged if metric.lowest is not None else 0)
 
 
-def _unusable(metric: MetricValue, gate: GateSpec) -> str:
+def _unusable(metric: MetricValue) -> str:
     """Return why the metric's status keeps the gate from a verdict, or nothing."""
-    if metric.status == "ok" or (metric.status == "provisional" and gate.allow_provisional):
+    if metric.status == "ok":
         return ""
     if metric.status == "indeterminate" and metric.lowest is not None:
         return ""

@@ -172,6 +172,13 @@ def test_the_digest_is_of_the_bytes() -> None:
             f"{RATE}, operator: ge, threshold: 0.9, evidence: {{maximum_interval_width: 0.1}}",
             "an authored suite under a scripted model is none",
         ),
+        # a suite runs each scenario once
+        (
+            f"{RATE}, operator: ge, threshold: 0.9, evidence: {{minimum_trials: 2}}",
+            "`minimum_trials` above 1 can never be met",
+        ),
+        # no metric is provisional
+        (f"{RATE}, operator: ge, threshold: 0.9, allow_provisional: true", "allow_provisional"),
     ],
 )
 def test_a_gate_that_means_nothing_is_refused(gate: str, said: str) -> None:

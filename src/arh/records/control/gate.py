@@ -16,7 +16,11 @@ Number = Annotated[int | float, Field(allow_inf_nan=False)]
 
 
 class EvidenceNeeds(Strict):
-    """How much must have been seen before a gate's verdict counts."""
+    """How much must have been seen before a gate's verdict counts.
+
+    `minimum_trials` of more than one is refused when a profile is loaded: a suite runs each
+    scenario once, since further runs of a scripted model show nothing new.
+    """
 
     minimum_trials: Count | None = None
     minimum_scenarios: Count | None = None
@@ -26,7 +30,11 @@ class EvidenceNeeds(Strict):
 
 
 class GateSpec(Strict):
-    """One gate: `absolute` compares a metric, `regression` its change, `conformance` a property."""
+    """One gate: `absolute` compares a metric, `regression` its change, `conformance` a property.
+
+    `allow_provisional` is a key of published profiles; no metric of ours is provisional, so nothing
+    but `false` can be meant.
+    """
 
     id: Name | None = None
     type: Literal["absolute", "regression", "conformance"]
@@ -58,7 +66,7 @@ class GateSpec(Strict):
     minimum_sample_size: Count | None = None
     evidence: EvidenceNeeds = EvidenceNeeds()
     on_missing: Literal["block", "warn", "skip"] = "block"
-    allow_provisional: bool = False
+    allow_provisional: Literal[False] = False
     level: Name | None = None
     activity: Name | None = None
 

@@ -9,6 +9,13 @@ from typing import Literal
 MetricStatus = Literal[
     "ok", "provisional", "not_evaluated", "insufficient_data", "indeterminate", "error"
 ]
+"""What a metric came to, in the six published words.
+
+An offline suite gives `ok`, `not_evaluated` (there was nothing to measure, or only a live system
+could show it), `indeterminate` (runs that could not be judged leave the value open) and
+`insufficient_data` (a percentile of too few runs). `provisional` and `error` are never given: a
+count over whole runs does not settle later, and a run that failed is unjudged.
+"""
 Direction = Literal["higher", "lower", "none"]
 
 
