@@ -69,8 +69,6 @@ EXTRA_TICKET: Final = {
 CANNOT_FILE: Final = frozenset(
     {"negative-read-only-role-006", "recovery-authorisation-outage-ticket-001"}
 )
-# There the credit is denied: its approval is used up, or its limit reached.
-REFUSED_ONCE_MORE: Final = frozenset({""})
 WRONG_STATE: Final = frozenset({"outcome.collateral_change", "outcome.no_alternative_holds"})
 
 BENCH: Final = Workbench.of()
@@ -115,16 +113,14 @@ class WritesOnceMore:
         return report
 
     def _heard(self, request: ToolRequest, outcome: ToolOutcome) -> None:
-        if outcome.status == "executed" and request.tool in BENCH.suite.pack.writing:
+        if outcome.status != "rejected" and request.tool in BENCH.suite.pack.writing:
             self._first = self._first or (request.tool, json.loads(request.arguments))
 
 
 class Overheard:
     """A session whose calls are listened to."""
 
-    def __init__(
-        self, session: Session, heard: Callable[[ToolRequest, ToolOutcome], None]
-    ) -> None:
+    def __init__(self, session: Session, heard: Callable[[ToolRequest, ToolOutcome], None]) -> None:
         """Listen to a session."""
         self._session = session
         self._heard = heard
@@ -194,12 +190,15 @@ def test_an_acceptance_scenario_fails_for_an_agent_that_does_something_else_as_w
 def test_an_acceptance_scenario_fails_for_an_agent_that_writes_once_more(
     scenario: Scenario,
 ) -> None:
-    """The same work and one more write, under another key and of another category, fail."""
-    plain = BENCH.run(scenario.id)
+    """The same work and one more write, under another key and of another category, fail.
+
+    A second credit may be held for want of an approval; nothing holds a second ticket.
+    """
+    plain = BENCH.run(scenario.id).output.evidence.commits
     tried = BENCH.run(scenario.id, agent=WritesOnceMore())
 
-    more = len(tried.output.evidence.commits) > len(plain.output.evidence.commits)
-    assert more or not plain.output.evidence.commits or scenario.id in REFUSED_ONCE_MORE
+    more = len(tried.output.evidence.commits) > len(plain)
+    assert more or not any(commit.tool == "create_ticket" for commit in plain)
     assert not more or tried.verdict.status == "fail"
     assert not more or tried.rules & WRONG_STATE
 

@@ -128,9 +128,13 @@ def _fields(collection: str, named: Iterable[tuple[str, str]], known: Known) -> 
 
 
 def changes_name_collections(scenario: Scenario, known: Known) -> Iterator[Problem]:
-    """Every allowed change is of a collection and of fields that exist."""
-    for at, change in enumerate(scenario.expectations.unchanged_except or ()):
+    """Every allowed change is of a collection and of fields that exist, and is there once."""
+    allowed = scenario.expectations.unchanged_except or []
+    for at, change in enumerate(allowed):
         field = f"{_X}.unchanged_except[{at}]"
+        if change in allowed[:at]:
+            hint = "at_most says how many records may change"
+            yield Problem("this change is allowed already", field=field, hint=hint)
         yield from unknown(
             f"{field}.collection", change.collection, "collection", known.collections
         )

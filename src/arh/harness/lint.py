@@ -100,6 +100,17 @@ def never_fails(scenario: Scenario, world: World) -> Iterator[Weakness]:
             yield "never-fails", field, "no tool on offer writes, so this holds whatever happens"
 
 
+def unbounded_effects(scenario: Scenario, world: World) -> Iterator[Weakness]:
+    """An outcome is demanded, and whatever else the agent writes is nobody's concern."""
+    if scenario.role != "acceptance" or _is_upgraded(scenario):
+        return
+    expected = scenario.expectations
+    writes = world.writing & set(scenario.runtime.available_tools)
+    if writes and expected.acceptable_outcomes and expected.unchanged_except is None:
+        message = "any further write passes: name every change that may happen, or []"
+        yield "unbounded-effects", "expectations.unchanged_except", message
+
+
 def doubtful_field(scenario: Scenario, world: World) -> Iterator[Weakness]:
     """Rows are chosen by a field that neither data nor tools have, so none may ever match."""
     for field, assertion in assertions_of(scenario):
@@ -112,8 +123,8 @@ def doubtful_field(scenario: Scenario, world: World) -> Iterator[Weakness]:
 
 def stale_review(scenario: Scenario, world: World) -> Iterator[Weakness]:
     """Nobody has looked at the scenario for a year, or somebody will."""
-    if scenario.last_review.isoformat() == NEVER_REVIEWED:
-        return  # an upgraded line, which has a warning of its own
+    if _is_upgraded(scenario):
+        return
     if scenario.last_review > world.as_of:
         yield "stale-review", "last_review", f"{scenario.last_review} is still to come"
     elif world.as_of - scenario.last_review > timedelta(days=REVIEW_DAYS):
@@ -182,6 +193,11 @@ def only_prose(scenario: Scenario, world: World) -> Iterator[Weakness]:
         if said and not spec.seeded and name not in checked and not _about(thing, tools):
             message = f"says {quoted(said[0])}, and nothing checks {quoted(name)}"
             yield "only-prose", "description", message
+
+
+def _is_upgraded(scenario: Scenario) -> bool:
+    """Return true for an upgraded line, which has a warning of its own."""
+    return scenario.last_review.isoformat() == NEVER_REVIEWED
 
 
 def _about(thing: str, tools: Iterable[str]) -> bool:
@@ -269,6 +285,7 @@ def _fields(
 RULES: Final[tuple[LintRule, ...]] = (
     broad_count,
     never_fails,
+    unbounded_effects,
     doubtful_field,
     stale_review,
     not_exercised,

@@ -42,6 +42,12 @@ WEAK: list[tuple[str, Mapping[str, Any], str, Mapping[str, Any]]] = [
         {f"{X}.invariants": NO_NOTES},
     ),
     (
+        "unbounded-effects",
+        {f"{X}.unchanged_except": None},
+        "any further write passes: name every change that may happen, or []",
+        {f"{X}.unchanged_except": []},
+    ),
+    (
         "doubtful-field",
         {f"{X}.invariants": [{"kind": "absent", "collection": "notes", "where": {"writer": 1}}]},
         "neither data nor tools show a field `writer`",
@@ -97,7 +103,7 @@ WEAK: list[tuple[str, Mapping[str, Any], str, Mapping[str, Any]]] = [
     ),
     (
         "only-prose",
-        {"description": "Order one lamp and leave no note."},
+        {"description": "Order one lamp and leave no note.", f"{X}.unchanged_except": None},
         "says `no note`, and nothing checks `notes`",
         {"description": "Order one lamp and leave no note.", f"{X}.invariants": NO_NOTES},
     ),
@@ -106,7 +112,10 @@ WEAK: list[tuple[str, Mapping[str, Any], str, Mapping[str, Any]]] = [
 
 def warnings(root: Path, *changes: Mapping[str, Any]) -> list[LintWarning]:
     """What lint says of a suite of scenarios."""
-    made = [scenario({"id": f"scenario-{at}", **c}) for at, c in enumerate(changes, start=1)]
+    bounded = {f"{X}.unchanged_except": [{"collection": "orders", "where": {"sku": "S-1"}}]}
+    made = [
+        scenario({**bounded, "id": f"scenario-{at}", **c}) for at, c in enumerate(changes, start=1)
+    ]
     located = tuple(Located(s, "golden/a.jsonl", at, s.id) for at, s in enumerate(made, start=1))
     suite = LoadedSuite(located, "digest")
     return list(lint(suite, pack=PACK, catalogue=catalogue(root), as_of=AS_OF))

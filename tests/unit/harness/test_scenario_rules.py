@@ -384,6 +384,12 @@ DEFECTS: list[tuple[str, Changes, str, Changes]] = [
         {},
     ),
     (
+        "changes_name_collections",
+        {f"{X}.unchanged_except": [{"collection": "orders"}, {"collection": "orders"}]},
+        "`expectations.unchanged_except[1]`: this change is allowed already; at_most says how many",
+        {f"{X}.unchanged_except": [{"collection": "orders", "at_most": 2}]},
+    ),
+    (
         "trajectory_names_tools",
         {f"{X}.trajectory.forbidden_tool_requests": ["refund_ordr"]},
         "`expectations.trajectory.forbidden_tool_requests[0]`: expected a known tool, found `refund_ordr`; did you mean `refund_order`?",

@@ -343,11 +343,12 @@ class OutcomeAlternative(Strict):
 
 
 class ExpectedChange(Strict):
-    """A change that is allowed to happen; anything else is collateral."""
+    """A change that is allowed to happen, to so many records; anything else is collateral."""
 
     collection: Name
     where: Where = Field(default_factory=dict)
     fields: list[Name] | None = None
+    at_most: Positive = 1
 
 
 class FieldEquals(Strict):

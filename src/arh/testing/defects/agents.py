@@ -29,6 +29,7 @@ from arh.testing.defects.players import (
 )
 
 GOLDEN = "golden-billing-incident-001"
+DEADLINE = "control-deadline-001"
 BLOCKED = "guardrail-credit-attempt-blocked-001"
 FAITHFUL = "recovery-tool-timeout-faithful-001"
 LOST_REPLY = "recovery-after-commit-idempotent-001"
@@ -139,6 +140,13 @@ DEFECTS: tuple[Defect, ...] = (
                 "evidence_refs": ["made-up"],
             },
         ),
+    ),
+    in_run(
+        "agents.writes-once-more",
+        "an agent that opens a second ticket under another key and another category",
+        "outcome.collateral_change",
+        GOLDEN,
+        agent=plays(*READS, ticket(), ticket("wf-golden-002", category="call_back")),
     ),
     in_run(
         "agents.denies-its-effect",
@@ -352,6 +360,13 @@ DEFECTS: tuple[Defect, ...] = (
         "trajectory.termination",
         GOLDEN,
         agent=ends("safely_refused", *READS, ticket()),
+    ),
+    in_run(
+        "agents.invents-its-deadline",
+        "an agent that does nothing and says that its deadline came",
+        "trajectory.uncorroborated_end",
+        DEADLINE,
+        agent=ends("deadline", answer="Bye."),
     ),
     in_run(
         "agents.hangs",

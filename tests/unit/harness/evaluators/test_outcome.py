@@ -98,6 +98,19 @@ def test_a_field_that_may_change_may() -> None:
     assert judged(change(a_run(), MORE_SEATS), [NEW]).status == "fail"
 
 
+@pytest.mark.parametrize("fields", [None, ["account_id", "category", "note", "sku", "status"]])
+def test_one_record_more_than_may_change_is_collateral(fields: list[str] | None) -> None:
+    """Whatever it holds, and however often the first one changes."""
+    rows = [put("tickets", f"T-{n}", {"account_id": "A-2", "sku": n}) for n in (7, 7, 8)]
+    run = change(change(change(RunBuilder(), rows[0]), rows[1]), rows[2])
+    entry = {**NEW, "fields": fields}
+
+    message = "T-8 is one too many: 2 tickets where account_id is `A-2` changed, at most 1 allowed"
+    assert collateral(run, entry) == [f"tickets {message}"]
+    assert collateral(run, {**entry, "at_most": 2}) == []
+    assert collateral(run, entry, {"collection": "tickets"}) == []
+
+
 def test_a_change_that_was_taken_back_was_a_change() -> None:
     """The last state is as it was; twice a commit touched what nothing expected."""
     back = put("accounts", "A-1", {"account_id": "A-1", "plan": "pro", "seats": 2})
@@ -253,6 +266,12 @@ def judged(run: RunBuilder, unchanged: list[dict[str, Any]] | None) -> Evaluatio
     """The result where only changes are spoken of."""
     scenario = a_scenario({"unchanged_except": unchanged})
     return OutcomeEvaluator().evaluate(run.build(), scenario, small_pack())
+
+
+def collateral(run: RunBuilder, *unchanged: dict[str, Any]) -> list[str]:
+    """What the evaluator says of changes that nothing expected."""
+    findings = judged(run, list(unchanged)).findings
+    return [f.message for f in findings if f.rule == "outcome.collateral_change"]
 
 
 def doubted(
