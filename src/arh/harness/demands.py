@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from arh.canonical import Json, JsonValue
@@ -102,11 +103,12 @@ def _deciding(document: Json, call: CallEvidence, masked: frozenset[str]) -> Ite
                 return
 
 
-def _rules(document: Json) -> Iterator[Rule]:
+@lru_cache(maxsize=32)
+def _rules(document: Json) -> tuple[Rule, ...]:
     value = document.value()
     rules = value.get("rules") if isinstance(value, dict) else None
-    yield from (
-        rule for rule in (rules if isinstance(rules, list) else ()) if isinstance(rule, dict)
+    return (
+        tuple(rule for rule in rules if isinstance(rule, dict)) if isinstance(rules, list) else ()
     )
 
 

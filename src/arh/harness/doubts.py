@@ -7,7 +7,6 @@ indeterminate; what was seen stays a failure.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
@@ -46,9 +45,9 @@ def unsettled(
 def capped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return at most so many findings of each rule: many of one rule never hide another one."""
     kept: list[Finding] = []
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     for each in findings:
-        counts[each.rule] += 1
-        if counts[each.rule] <= EACH_MAX:
+        count = counts[each.rule] = counts.get(each.rule, 0) + 1
+        if count <= EACH_MAX:
             kept.append(each)
     return tuple(kept)

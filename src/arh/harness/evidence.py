@@ -8,7 +8,8 @@ and a run with problems cannot pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from jiter import from_json
 
@@ -31,16 +32,12 @@ UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
 
 Data = Mapping[str, Any]
 Read = Callable[[bytes], Any]
+
+# Reads a line that our own recorder wrote in this process. Such a line has no key twice, and its
+# numbers and depth were checked where they came in, so that to check them again would only double
+# what it costs to read a run.
+read_own: Final[Read] = partial(from_json, allow_inf_nan=False)
 T = TypeVar("T")
-
-
-def read_own(written: bytes) -> Any:  # noqa: ANN401 - undecoded JSON
-    """Return what a line says that our own recorder wrote in this process.
-
-    Such a line has no key twice, and its numbers and depth were checked where they came in, so that
-    to check them again would only double what it costs to read a run.
-    """
-    return from_json(written, allow_inf_nan=False)
 
 
 def build_evidence(

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, replace
+from itertools import chain
 
 from arh.errors import ArhError, RunStopped, quoted
 from arh.foreign import ForeignFailure, call
@@ -50,7 +51,7 @@ def judge(
     seen = Counter(finding.rule for result in raw for finding in result.findings)
     missed = dict(_missed(scenario, seen))
     excused = tuple(_excuses(scenario, seen, missed))
-    results = tuple(_without(result, {each.rule for each in excused}) for result in raw)
+    results = _without(raw, {each.rule for each in excused})
     status, reasons = _status(scenario, evidence, results, missed.values())
     return ScenarioVerdict(
         scenario_id=scenario.id,
@@ -65,7 +66,7 @@ def judge(
         excused=excused,
         missing=tuple(missed),
         termination=evidence.termination,
-        facts=tuple(fact for result in results for fact in result.facts),
+        facts=tuple(chain.from_iterable(result.facts for result in results)),
         path=path_line(evidence),
         claims=claim_lines(evidence, pack),
         replay=f"arh run {located.location}",
@@ -189,7 +190,13 @@ def _excuses(
             yield Excused(each.rule, seen[each.rule], each.why)
 
 
-def _without(result: EvaluationResult, excused: AbstractSet[str]) -> EvaluationResult:
+def _without(
+    results: tuple[EvaluationResult, ...], excused: AbstractSet[str]
+) -> tuple[EvaluationResult, ...]:
+    return tuple(_settled(result, excused) for result in results) if excused else results
+
+
+def _settled(result: EvaluationResult, excused: AbstractSet[str]) -> EvaluationResult:
     """Return the result without excused findings; one that failed for nothing else passes.
 
     Doubt that is excused is still no proof: what was in doubt for nothing else was not exercised.

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -156,10 +156,11 @@ class _State:
             self.since_ms = call.returned_ms
         elif not (failed_for_now and retried):
             self.stalled += 1
+        amplified = self._amplification()
+        self.amplified = self.amplified or amplified
         if self.due is None:
-            self.due = next(self._patterns(), None)
-        if self.amplified is None:
-            self.amplified = self._amplification()
+            stops = self.limits.amplification_stops
+            self.due = self._pattern() or (amplified if stops else None)
 
     def _advance(self, call: CallEvidence, segment: Segment) -> bool:
         """Add the milestones of a call that count, and return whether one is new."""
@@ -206,24 +207,21 @@ class _State:
             and self.projections.get(one.call_id) == self.projections.get(other.call_id)
         )
 
-    def _patterns(self) -> Iterator[Due]:
-        """Yield the patterns that are complete now, in the order in which they count."""
+    def _pattern(self) -> Due | None:
+        """Return the first pattern that is complete now, in the order in which they count."""
         limits = self.limits
         if self.rejections >= limits.max_rejections:
-            yield self._due("repeated_rejection", self.rejections, "rejections in a row")
+            return self._due("repeated_rejection", self.rejections, "rejections in a row")
         equal = self.runs[1] + 1
         if equal >= max(2, limits.max_repeats):
-            yield self._due("loop_exact", equal, "equal calls in a row")
+            return self._due("loop_exact", equal, "equal calls in a row")
         for period in PERIODS:
             times = self.runs[period] // period + 1
             if times >= max(2, limits.max_cycles) and equal < period:
-                yield self._due("loop_cycle", times * period, f"calls in a cycle of {period}")
-                break
+                return self._due("loop_cycle", times * period, f"calls in a cycle of {period}")
         if self.stalled >= limits.max_stall:
-            yield self._due("stall", self.stalled, "transitions without a milestone")
-        amplified = self._amplification() if limits.amplification_stops else None
-        if amplified is not None:
-            yield amplified
+            return self._due("stall", self.stalled, "transitions without a milestone")
+        return None
 
     def _amplification(self) -> Due | None:
         limit, steps = self.limits.max_amplification, len(self.milestones) + 1
