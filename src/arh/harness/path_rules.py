@@ -92,6 +92,13 @@ _TRAJECTORY: Final[tuple[Row, ...]] = (
         "the run ended in a way that the scenario does not accept",
     ),
     (
+        "trajectory.uncorroborated_end",
+        "trajectory",
+        "step",
+        "fail",
+        "the agent named an end that nothing on record bears out but its own word",
+    ),
+    (
         "trajectory.watchdog",
         "trajectory",
         "system",

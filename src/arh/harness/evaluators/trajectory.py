@@ -19,6 +19,7 @@ from arh.errors import safe
 from arh.harness.argument_checks import predicate_faults, schema_faults, target_faults
 from arh.harness.doubts import capped, doubts, unsettled
 from arh.harness.effects import frozen, manifests
+from arh.harness.ends import uncorroborated
 from arh.harness.precedence import (
     Fault,
     Path,
@@ -38,7 +39,9 @@ from arh.records.tools import ToolManifest
 
 UNREADABLE: Final = "trajectory.unreadable"
 CRITICAL: Final = frozenset({"critical", "high"})
-_BY_ABSENCE: Final = frozenset({"trajectory.evidence_missing", "trajectory.ordering"})
+_BY_ABSENCE: Final = frozenset(
+    {"trajectory.evidence_missing", "trajectory.ordering", "trajectory.uncorroborated_end"}
+)
 
 
 class TrajectoryEvaluator:
@@ -214,6 +217,7 @@ def _asked(action: CallEvidence | CommitEvidence) -> tuple[str, str, str]:
 def _run(case: _Case) -> Iterator[Finding]:
     yield from missing_reads(case.path_rules.required_evidence, case.evidence)
     yield from _end(case)
+    yield from uncorroborated(case.evidence, case.scenario, case.pack, case.segments)
     yield from _inefficiency(case)
 
 
