@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -115,10 +115,10 @@ class ComposedSystem:
         return self.described
 
 
-AgentFactory = Callable[[ActorSetup, Telemetry], Agent]
+AgentFactory = Callable[[ActorSetup, Telemetry | None], Agent]
 
 
-def reference_agent(_actor: ActorSetup, telemetry: Telemetry) -> Agent:
+def reference_agent(_actor: ActorSetup, telemetry: Telemetry | None) -> Agent:
     """Return the reference agent."""
     return ReferenceAgent(telemetry)
 
@@ -133,6 +133,9 @@ class Composer:
     configuration: Configuration
     agent: AgentFactory = reference_agent
     agent_id: str = "reference"
+    described: dict[tuple[str, ...], dict[str, str]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __call__(self, setup: RunSetup, env: Environment) -> SystemUnderEvaluation:
         """Return a fresh system that shares nothing mutable with any other run."""
@@ -192,9 +195,18 @@ class Composer:
         }
 
     def identity(self, setup: RunSetup) -> dict[str, str]:
-        """Return the digests of everything that makes up the configuration under test."""
-        pack = self.configuration.pack
+        """Return the digests of everything that makes up the configuration under test.
+
+        They are worked out once for each policy and set of models.
+        """
         models = sorted({actor.model_configuration for actor in setup.actors})
+        key = (setup.policy, *models)
+        if key not in self.described:
+            self.described[key] = self._identity(setup, models)
+        return self.described[key]
+
+    def _identity(self, setup: RunSetup, models: Sequence[str]) -> dict[str, str]:
+        pack = self.configuration.pack
         return {
             "agent": self.agent_id,
             "model": ",".join(models),

@@ -71,6 +71,7 @@ _REASONS: Final[dict[str, Reason]] = {
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 _HARMLESS: Final = (bool, list, type(None))
+_TEXT: Final = frozenset({str})
 
 _Container: TypeAlias = "dict[Any, Any] | list[Any]"
 _Place: TypeAlias = "tuple[_Container, int, str | int]"  # what, in which other place, where in it
@@ -264,7 +265,7 @@ def _walk(value: object, *, integral_floats: bool = True) -> bool:
         raise next(_faults(value, integral_floats=integral_floats)) from None
 
 
-def _survey(value: object, *, integral_floats: bool) -> bool:
+def _survey(value: object, *, integral_floats: bool) -> bool:  # noqa: C901 - see below
     """Return what `_walk` returns, or raise because there is a fault somewhere.
 
     The hot loop of the module, hence in one piece; it costs less than the C encoder does. It goes
@@ -275,7 +276,12 @@ def _survey(value: object, *, integral_floats: bool) -> bool:
     for _ in range(DEPTH_MAX + 1):
         deeper: list[_Container] = []
         for container in level:
-            for item in _items(container):
+            items: Iterable[Any] = container
+            if type(container) is dict:
+                if not _TEXT.issuperset(map(type, container)):
+                    raise _FaultError
+                items = container.values()
+            for item in items:
                 kind = type(item)
                 if kind is str or kind is bool or item is None:
                     continue
@@ -292,16 +298,6 @@ def _survey(value: object, *, integral_floats: bool) -> bool:
             raise Refused("too many containers")
         level = deeper
     raise Refused("too deep")
-
-
-def _items(container: _Container) -> Iterable[Any]:
-    """Return the items of a list, or of a dictionary whose keys are strings; or raise."""
-    if isinstance(container, list):
-        return container
-    for key in container:
-        if type(key) is not str:
-            raise _FaultError
-    return container.values()
 
 
 def _is_plain_float(item: object, *, integral_floats: bool) -> bool:

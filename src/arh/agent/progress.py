@@ -175,23 +175,24 @@ class Progress:
 
     def _advance(self, marks: tuple[Mark, ...], now_ms: int) -> bool:
         """Add the marks that count and return true if one of them is new."""
-        if not marks:
-            return False
-        before = len(self._marks)
-        self._marks.update((m.milestone, m.target) for m in marks if self._counts(m))
-        if len(self._marks) == before:
-            return False
-        self._meters = _Meters(now_ms)
-        return True
+        progressed = False
+        for mark in marks:
+            found = (mark.milestone, mark.target)
+            if found not in self._marks and self._counts(mark):
+                self._marks.add(found)
+                progressed = True
+        if progressed:
+            self._meters = _Meters(now_ms)
+        return progressed
 
     def _counts(self, mark: Mark) -> bool:
         """Return true unless the mark demands a justification that it does not have."""
-        if not mark.justified:
-            return True
-        return all(
-            any(names(text, value.casefold()) for text in self._said)
-            for value in values_of(mark.target)
-        )
+        return not mark.justified or all(map(self._was_named, values_of(mark.target)))
+
+    def _was_named(self, value: str) -> bool:
+        """Return true if the user said the value."""
+        folded = value.casefold()
+        return any(names(text, folded) for text in self._said)
 
     def _compare(
         self, action: Action, outcome: ToolOutcome, *, progressed: bool, apart: bool
@@ -308,9 +309,8 @@ def names(text: str, target: str) -> bool:
 
 def _joined(neighbours: str) -> bool:
     """Return true if the nearest of up to two characters, nearest first, continues a token."""
-    return any(map(_in_token, neighbours[:1])) or (
-        neighbours[:1] == "-" and any(map(_in_token, neighbours[1:2]))
-    )
+    nearest, next_one = neighbours[:1], neighbours[1:2]
+    return _in_token(nearest) or (nearest == "-" and _in_token(next_one))
 
 
 def _in_token(char: str) -> bool:

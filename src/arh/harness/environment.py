@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from arh.ports.environment import Checkpoint, Recorder
 from arh.ports.sue import (
@@ -19,33 +18,6 @@ from arh.sim.clock import VirtualClock
 from arh.sim.faults import FaultInjector
 from arh.sim.streams import SequentialIds
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
-class Silent:
-    """A telemetry port that nobody listens to, and false, so that nobody need speak."""
-
-    def __bool__(self) -> bool:
-        return False
-
-    def reserve(self) -> int:
-        """Return 0: nothing is numbered."""
-        return 0
-
-    def span(
-        self,
-        number: int,
-        name: str,
-        *,
-        parent: int,
-        start_ms: int,
-        end_ms: int,
-        attributes: Mapping[str, str | int | bool],
-        error: str = "",
-    ) -> None:
-        """Drop the span."""
-
 
 class RunEnvironment:
     """Implements `arh.ports.environment.Environment`."""
@@ -56,7 +28,7 @@ class RunEnvironment:
         plans: Sequence[FaultPlan],
         recorder: Recorder,
         checkpoint: Checkpoint,
-        telemetry: Telemetry,
+        telemetry: Telemetry | None,
     ) -> None:
         """Plan the faults; `arm` arms them."""
         self.clock = clock

@@ -18,6 +18,7 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Protocol, cast
 
@@ -26,11 +27,21 @@ from arh.errors import RunStopped
 from arh.records.decisions import Calls, Decision, Final, ModelReply, Usage
 from arh.records.messages import Message, ReplyStatus, Role, ToolReply, ToolRequest, ToolSpec
 from arh.records.outcomes import Mark, ToolOutcome
-from arh.records.tasks import BudgetRefused, Note, ProgressStopped, Task
+from arh.records.tasks import (
+    BudgetRefused,
+    Budgets,
+    Note,
+    ProgressLimits,
+    ProgressStopped,
+    Task,
+)
 
 ROLES = frozenset({"system", "user", "assistant", "tool"})
 STATUSES = frozenset({"executed", "rejected", "error"})
 Known = Mapping[bytes, Json]
+# Half the time of `dataclasses.replace`, which looks every field up for each copy.
+_BUDGETS = attrgetter(*Budgets.__slots__)
+_PROGRESS = attrgetter(*ProgressLimits.__slots__)
 EMPTY: Known = MappingProxyType({})
 
 
@@ -131,8 +142,8 @@ def handed_task(task: Task) -> Task:
         task.actor,
         tuple(map(_handed_message, task.messages)),
         tuple(map(_handed_tool, task.tools)),
-        replace(task.budgets),
-        replace(task.progress),
+        Budgets(*_BUDGETS(task.budgets)),
+        ProgressLimits(*_PROGRESS(task.progress)),
         task.system_prompt,
         None if contract is None else contract.twin(),
     )
@@ -140,7 +151,7 @@ def handed_task(task: Task) -> Task:
 
 def _handed_message(message: Message) -> Message:
     reply = None if message.reply is None else replace(message.reply)
-    requests = tuple(replace(request) for request in message.requests)
+    requests = tuple(map(replace, message.requests))
     return Message(message.role, message.content, requests, reply, message.name)
 
 

@@ -20,9 +20,9 @@ from arh.canonical import Json, JsonValue, line, parse
 from arh.errors import ArhError, RunStopped
 from arh.foreign import ForeignFailure, call
 from arh.harness.assertions import InvariantChecker
-from arh.harness.composition import Composition, Work, offered
+from arh.harness.composition import Composition, Work
 from arh.harness.control import Control
-from arh.harness.environment import RunEnvironment, Silent
+from arh.harness.environment import RunEnvironment
 from arh.harness.evidence import build_evidence, read_own
 from arh.harness.handed import handed_task, text_of
 from arh.harness.recorder import Data, Redact, RunRecorder
@@ -94,7 +94,7 @@ class Bench:
     pack: WorkflowPack
     plan_digest: str
     redact: Redact
-    telemetry: Callable[[str], Telemetry] = lambda _run_id: Silent()
+    telemetry: Callable[[str], Telemetry] | None = None
     wall_ms_max: int = WALL_MS_MAX
     task_ms_max: int = 0
     clock: Literal["virtual", "hybrid"] = "virtual"
@@ -122,7 +122,7 @@ class _Run:
             bench.plan_digest,
             self.clock,
             redact=bench.redact,
-            acting=self._acting,
+            acting=_always(self.setup.actors[0].actor) if self.baton is None else self.baton.acting,
         )
         self.control = Control(self.clock, composition.watchdog)
         self.environment = RunEnvironment(
@@ -130,7 +130,7 @@ class _Run:
             composition.faults,
             self.recorder,
             _go_on if self.baton is None else self.baton.checkpoint,
-            bench.telemetry(self.setup.run_id),
+            None if bench.telemetry is None else bench.telemetry(self.setup.run_id),
         )
         self.sue = bench.build(self.setup, self.environment)
         self.reader = self.sue.store.reader()
@@ -187,8 +187,9 @@ class _Run:
         return lambda: self._work(actor)
 
     def _work(self, actor: ActorSetup) -> None:
-        session = self.sessions[actor.actor] = self._session(actor)
-        for work in dict(self.composition.works)[actor.actor]:
+        works = dict(self.composition.works)[actor.actor]
+        session = self.sessions[actor.actor] = self._session(actor, works)
+        for work in works:
             if self.control.stopped is not None:
                 return
             self._do(actor, work, session)
@@ -238,13 +239,13 @@ class _Run:
             },
         )
 
-    def _session(self, actor: ActorSetup) -> RunSession:
+    def _session(self, actor: ActorSetup, works: tuple[Work, ...]) -> RunSession:
         turns = self.composition.turns
         ports = Ports(
             model=self.sue.model(actor.actor),
             gateway=self.sue.gateway(actor.actor),
             user=ScriptedUser([turn.model_dump() for turn in turns]) if turns else None,
-            tools=offered(self.bench.pack, actor),
+            tools=works[0].task.tools if works else (),
         )
         return RunSession(
             ports=ports,
@@ -261,11 +262,12 @@ class _Run:
             self.commits += 1
             self.recorder.record("state_changed", "store", commit_data(entry))
         attempts = self.sue.attempts.drain()
+        if not attempts:
+            return
+        where = {"state": self.reader.digest(), "projection": self.sue.projection()}
         for attempt in attempts:
-            where = {"state": self.reader.digest(), "projection": self.sue.projection()}
             self.recorder.record("tool_call", "gateway", {**attempt, **where})
-        if attempts:
-            self._check_invariants(str(attempts[-1]["call_id"]))
+        self._check_invariants(str(attempts[-1]["call_id"]))
 
     def _check_invariants(self, after: str) -> None:
         results = self.invariants.check(self.reader)
@@ -290,11 +292,6 @@ class _Run:
         """Return the sessions of the actors that did not come back."""
         given_up = self.sessions if self.baton is None else self.baton.given_up
         return [self.sessions[name] for name in given_up if name in self.sessions]
-
-    def _acting(self) -> str:
-        if self.baton is not None:
-            return self.baton.acting()
-        return self.setup.actors[0].actor
 
     def _header(self) -> Data:
         run, setup = self.composition.run, self.setup
@@ -393,6 +390,10 @@ def _baton(composition: Composition) -> Baton | None:
         return None
     actors = tuple(actor.actor for actor in composition.setup.actors)
     return Baton.of(composition.schedule, actors, str(composition.setup.seed))
+
+
+def _always(actor: str) -> Callable[[], str]:
+    return lambda: actor
 
 
 def _unfired(baton: Baton) -> list[str]:

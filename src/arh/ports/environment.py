@@ -56,8 +56,8 @@ class Environment(Protocol):
         ...
 
     @property
-    def telemetry(self) -> Telemetry:
-        """Where the system under evaluation reports its spans."""
+    def telemetry(self) -> Telemetry | None:
+        """Where the system under evaluation reports its spans; `None` if nobody listens."""
         ...
 
     @property

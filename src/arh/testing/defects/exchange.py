@@ -151,8 +151,8 @@ class ExchangingEnvironment:
         return self._env.ids
 
     @property
-    def telemetry(self) -> Telemetry:
-        """Where spans go."""
+    def telemetry(self) -> Telemetry | None:
+        """Where spans go, if anybody listens."""
         return self._env.telemetry
 
     @property
