@@ -16,6 +16,7 @@ USAGE: Final = 2
 INCONCLUSIVE: Final = 3
 CRASHED: Final = 4
 INTERRUPTED: Final = 130
+NO_VERDICT: Final = "arh failed; this is no verdict on the agent"
 BY_DECISION: Final = {"pass": PASS, "fail": FAIL, "inconclusive": INCONCLUSIVE}
 
 Command = Callable[[Sequence[str]], int]
@@ -41,8 +42,14 @@ def guarded(command: Command, words: Sequence[str]) -> int:
 
 
 def _crashed() -> int:
-    traceback.print_exc()
-    sys.stderr.write("arh failed; this is no verdict on the agent\n")
+    """Say what failed, secrets taken out; whatever becomes of saying it, the code is our own."""
+    try:
+        from arh.telemetry.logs import diagnostics  # noqa: PLC0415 - seldom needed
+
+        diagnostics(sys.stderr).error(NO_VERDICT, exc_info=True)
+    except Exception:  # noqa: BLE001 - a traceback's own exit code would read as `fail`
+        traceback.print_exc()
+        sys.stderr.write(f"{NO_VERDICT}\n")
     return CRASHED
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -21,9 +21,10 @@ from arh.decision.metrics import compute
 from arh.decision.profile import LoadedProfile, load_profile
 from arh.decision.scorecard import SuiteRun, build
 from arh.errors import safe
+from arh.harness.diagnostics import Diagnostics
 from arh.harness.evidence_store import EvidenceWriter
 from arh.harness.exits import BY_DECISION, guarded
-from arh.harness.pipeline import run_suite
+from arh.harness.pipeline import Pipeline, run_suite
 from arh.harness.plan import plan_runs
 from arh.harness.reports import ReportFolder
 from arh.harness.roots import find_root
@@ -33,6 +34,8 @@ from arh.records.control.scorecard import About, Scorecard
 from arh.records.control.verdict import ScenarioVerdict
 from arh.render.console import Console
 from arh.sim.clock import today
+from arh.telemetry.logs import diagnostics
+from arh.telemetry.redaction import Redactor
 
 LATEST = "reports/latest"
 PARTIAL = "reports/partial"
@@ -102,10 +105,14 @@ def decided(trial: Trial, console: Console) -> Scorecard:
     tracing = bootstrap.trace_to(trial.folder, wanted=trial.telemetry)
     pipeline = bootstrap.pipeline(trial.suite, trial.plan, trial.under_test, tracing=tracing)
     console.started(len(trial.plan.runs))
+    own = Diagnostics(lambda: diagnostics(sys.stderr))
     writer = EvidenceWriter(report.evidence, trial.plan, redact=pipeline.bench.redact)
-    verdicts = run_suite(trial.plan, pipeline, writer, told=console.told)
+    verdicts = run_suite(trial.plan, pipeline, writer, told=_telling(console, own))
     if tracing is not None:
         tracing.close()
+    own.finished(
+        not_redacted=_not_redacted(pipeline), not_sent=0 if tracing is None else tracing.unsent
+    )
     manifest = writer.close({"arh": trial.about.arh, "about": _plain(trial.about)})
     about = replace(trial.about, evidence=manifest, runs_recorded=writer.written)
     scorecard = _scorecard(trial, about, verdicts)
@@ -113,6 +120,19 @@ def decided(trial: Trial, console: Console) -> Scorecard:
     if trial.save_baseline is not None:
         _save(trial.save_baseline, scorecard)
     return scorecard
+
+
+def _telling(console: Console, own: Diagnostics) -> Callable[[ScenarioVerdict], None]:
+    def told(verdict: ScenarioVerdict) -> None:
+        console.told(verdict)
+        own.heard(verdict)
+
+    return told
+
+
+def _not_redacted(pipeline: Pipeline) -> int:
+    redact = pipeline.bench.redact
+    return redact.failures if isinstance(redact, Redactor) else 0
 
 
 def _scorecard(trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict]) -> Scorecard:

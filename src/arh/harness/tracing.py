@@ -50,6 +50,12 @@ class Tracing:
             self._exporter.send(spans, began_ns=self._began_ns)
         return _result(check(output.evidence, spans))
 
+    @property
+    def unsent(self) -> int:
+        """The spans that a collector should have had and did not take."""
+        counts = None if self._exporter is None else self._exporter.counts
+        return 0 if counts is None else counts.failed + counts.skipped
+
     def close(self) -> None:
         """Finish the file and say goodbye to the collector."""
         self._file.close()

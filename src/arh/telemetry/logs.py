@@ -8,6 +8,7 @@ stream, never into reports or evidence. The library is imported when a logger is
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Protocol, TextIO, cast
 
@@ -73,6 +74,11 @@ def logger(
         cache_logger_on_first_use=False,
     )
     return cast("Logger", made)
+
+
+def diagnostics(stream: TextIO) -> Logger:
+    """Return a command's logger: warnings and worse, JSON lines where a CI system reads them."""
+    return logger(stream, as_json=bool(os.environ.get("CI")))
 
 
 class Redaction:

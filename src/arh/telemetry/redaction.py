@@ -54,12 +54,14 @@ class Redactor:
     def __init__(self, pack: WorkflowPack, *, key: bytes = b"") -> None:
         """Read what the pack's manifests and collections declare.
 
-        `key` makes tokens HMACs that the key's owner can check.
+        `key` makes tokens HMACs that the key's owner can check. `failures` counts the events that
+        could not be redacted, of which only the envelope was kept.
         """
         self._tools = _tools(pack)
         self._sensitive = _NONE.union(*(tool.sensitive for tool in self._tools.values()))
         self._strict = bool(self._sensitive) or _all_fields(pack) is not None
         self._key = key
+        self.failures = 0
         self._scrubber = Scrubber()
         self._run = RunMemory()
         self._requests: dict[tuple[str, str], str] = {}
@@ -82,6 +84,7 @@ class Redactor:
         """Return what of the event may be persisted; the input is left alone."""
         done = call("redactor", partial(self._redacted, kind, data))
         if isinstance(done, ForeignFailure):
+            self.failures += 1
             kept: Data = {name: data[name] for name in _ENVELOPE if name in data}
             kept.update(actor="", redaction_failed=True)
             return kept
