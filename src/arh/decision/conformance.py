@@ -212,13 +212,20 @@ def _odd(expected: ExpectedFinding, found: int) -> str:
 
 
 def nothing_unjudged(seen: Seen) -> Found:
-    """No more acceptance scenarios are undecided than the profile accepts."""
+    """No more acceptance scenarios are undecided than the profile accepts, and never all of them.
+
+    A limit that takes in the whole suite is none: nothing judged would be enough.
+    """
     open_ = [case.scenario.id for case in seen.acceptance if _is_open(case.verdict)]
     allowed = seen.profile.max_unjudged
     observed, required = f"{len(open_)} unjudged", f"at most {allowed}"
     if len(open_) > allowed:
         return Found("inconclusive", f"{_named(open_)} could not be judged", observed, required)
     judged = len(seen.acceptance) - len(open_)
+    if allowed >= len(seen.acceptance):
+        whole = plural(len(seen.acceptance), "acceptance scenario")
+        reason = f"judged {judged} of {whole}, and `max_unjudged` {allowed} takes in all of them"
+        return Found("inconclusive", reason, observed, required)
     return Found("pass", f"judged {plural(judged, 'acceptance scenario')}", observed, required)
 
 

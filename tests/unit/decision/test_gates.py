@@ -382,3 +382,14 @@ def test_computing_twice_gives_the_same() -> None:
 
     again = compute(list(made.verdicts.values()), made.scenarios, made.plan, PACK)
     assert made.metrics() == again
+
+
+@pytest.mark.parametrize("allowed", [3, 1_000_000])
+def test_a_limit_that_takes_in_the_whole_suite_is_no_limit(allowed: int) -> None:
+    """However many runs may stay undecided, they can never be all of them."""
+    made = suite()
+
+    decided = made.decide(PASS_RATE, max_unjudged=allowed)
+
+    assert decided.decision == "inconclusive"
+    assert "takes in all of them" in decided.reasons[0]
