@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from arh.canonical import Refused, digest, encode, line, parse
-from arh.errors import QUOTED_CHARS_MAX, AuthoringError, HarnessError, safe
+from arh.errors import QUOTED_CHARS_MAX, AuthoringError, safe
 from arh.harness.recorder import Redact, chained, genesis, unchained
 from arh.harness.runner import RunOutput
 from arh.harness.states import state_from
+from arh.harness.written_scenarios import authored, written_scenario
 from arh.records.control.evidence import StateView
 from arh.records.control.plan import Exclusion, Located, PlannedRun, RunPlan
 from arh.records.control.scenario import Scenario
@@ -59,8 +60,9 @@ class EvidenceWriter:
         self._parts: list[_Part] = []
         self._states: dict[str, str] = {}
         exclusions = [[e.scenario_id, e.location, e.reason] for e in plan.exclusions]
-        self._exclusions = _authored(redact, {"exclusions": exclusions})["exclusions"]
-        self._scenarios = _write_scenarios(folder, plan, redact)
+        self._exclusions = authored(redact, {"exclusions": exclusions})["exclusions"]
+        self._changed: dict[str, PlannedRun] = {}
+        self._scenarios = self._write_scenarios(redact)
 
     @property
     def written(self) -> int:
@@ -77,6 +79,10 @@ class EvidenceWriter:
             path = self._folder / "states" / f"{output.initial_digest}.json"
             path.write_bytes(output.initial)
             self._states[output.initial_digest] = hashlib.sha256(output.initial).hexdigest()
+
+    def as_written(self, run: PlannedRun) -> PlannedRun:
+        """Return the run with its scenario as it lies in the folder, which it is judged by."""
+        return self._changed.get(run.run_id, run)
 
     def close(self, about: Mapping[str, object]) -> str:
         """Finish the folder with its manifest and return the manifest's digest."""
@@ -97,6 +103,17 @@ class EvidenceWriter:
         found = digest(manifest)
         replace_file(self._folder / MANIFEST, encode({**manifest, "digest": found}) + b"\n")
         return found
+
+    def _write_scenarios(self, redact: Redact) -> str:
+        hashed = hashlib.sha256()
+        with (self._folder / SCENARIOS).open("wb") as file:
+            for run in self._plan.runs:
+                row, kept = written_scenario(run, redact)
+                if kept is not run:
+                    self._changed[run.run_id] = kept
+                hashed.update(row + b"\n")
+                file.write(row + b"\n")
+        return hashed.hexdigest()
 
     def _part(self) -> _Part:
         if not self._parts or self._parts[-1].bytes >= self._part_bytes_max:
@@ -146,58 +163,6 @@ def _clear(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     if (folder / "states").is_dir():
         (folder / "states").rmdir()
-
-
-def _write_scenarios(folder: Path, plan: RunPlan, redact: Redact) -> str:
-    hashed = hashlib.sha256()
-    with (folder / SCENARIOS).open("wb") as file:
-        for run in plan.runs:
-            row = _scenario_line(run, redact) + b"\n"
-            hashed.update(row)
-            file.write(row)
-    return hashed.hexdigest()
-
-
-def _scenario_line(run: PlannedRun, redact: Redact) -> bytes:
-    located = run.located
-    row: Data = {
-        "run": run.run_id,
-        "seed": run.seed,
-        "trial": run.trial,
-        "path": located.path,
-        "line": located.line,
-        "digest": located.digest,
-        "scenario": located.scenario.model_dump(mode="json", exclude_unset=True),
-    }
-    kept = _authored(redact, row)
-    if kept != row:
-        _check_readable(kept, located)
-    return line(kept)
-
-
-def _authored(redact: Redact, data: Data) -> Data:
-    """Return what of an author's data may be written.
-
-    Raises:
-        HarnessError: It could not be redacted: nothing of it may be written.
-    """
-    kept = redact("authored", data)
-    if "redaction_failed" in kept:
-        raise HarnessError("a scenario could not be redacted")
-    return kept
-
-
-def _check_readable(kept: Data, located: Located) -> None:
-    """Refuse a scenario that cannot be read again without its secrets, before anything runs."""
-    try:
-        Scenario.model_validate_json(line(kept["scenario"]))
-    except ValueError:
-        raise AuthoringError.of(
-            "a secret stands where the scenario cannot do without it",
-            file=located.path,
-            line=located.line,
-            hint="put an invented name in its place",
-        ) from None
 
 
 @dataclass(frozen=True, slots=True)

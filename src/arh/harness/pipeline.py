@@ -16,9 +16,11 @@ from arh.harness.datasets import DatasetCatalogue
 from arh.harness.evidence import build_evidence
 from arh.harness.evidence_store import EvidenceFolder, EvidenceWriter
 from arh.harness.judge import broken, judge
+from arh.harness.null_agent import BenchOf, passes_idle
 from arh.harness.runner import Bench, RunOutput, execute
 from arh.harness.setup import to_fault_plans
 from arh.harness.tracing import Tracing
+from arh.harness.written_scenarios import written_scenario
 from arh.ports.control import Evaluator
 from arh.records.control.plan import Located, PlannedRun, RunPlan
 from arh.records.control.verdict import ScenarioVerdict
@@ -29,13 +31,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What a suite is run with; `replay` returns the command that runs one scenario alike."""
+    """What a suite is run with; `replay` returns the command that runs one scenario alike.
+
+    `idle` returns the bench with another agent: on it, an agent that does nothing is tried.
+    """
 
     bench: Bench
     catalogue: DatasetCatalogue
     evaluators: Sequence[Evaluator]
     replay: Callable[[Located], str] = lambda located: f"arh run {located.location}"
     tracing: Tracing | None = None
+    idle: BenchOf | None = None
 
 
 def run_suite(
@@ -49,7 +55,8 @@ def run_suite(
     verdicts = []
     for run in plan.runs:
         verdict = _one(run, pipeline, writer)
-        verdict = replace(verdict, replay=pipeline.replay(run.located))
+        idle, replay = tried_idle(run, pipeline), pipeline.replay(run.located)
+        verdict = replace(verdict, replay=replay, idle_passes=idle)
         told(verdict)
         verdicts.append(verdict)
     return tuple(verdicts)
@@ -58,7 +65,10 @@ def run_suite(
 def run_one(run: PlannedRun, pipeline: Pipeline) -> tuple[RunOutput, ScenarioVerdict] | str:
     """Execute and judge one run; return the failure's name where it was ours."""
     output = _ours(lambda: _executed(run, pipeline))
-    return output if isinstance(output, str) else (output, _verdict(run, pipeline, output))
+    if isinstance(output, str):
+        return output
+    kept = _ours(lambda: written_scenario(run, pipeline.bench.redact)[1])
+    return kept if isinstance(kept, str) else (output, _verdict(kept, pipeline, output))
 
 
 def _one(run: PlannedRun, pipeline: Pipeline, writer: EvidenceWriter) -> ScenarioVerdict:
@@ -67,7 +77,17 @@ def _one(run: PlannedRun, pipeline: Pipeline, writer: EvidenceWriter) -> Scenari
     if isinstance(output, str):
         return broken(run.located, run.run_id, output)
     writer.add(output)
-    return _verdict(run, pipeline, output)
+    return _verdict(writer.as_written(run), pipeline, output)
+
+
+def tried_idle(run: PlannedRun, pipeline: Pipeline) -> bool | None:
+    """Return whether inaction passes an acceptance scenario, `None` where it was not tried."""
+    bench_of = pipeline.idle
+    if bench_of is None or run.located.scenario.role != "acceptance":
+        return None
+    catalogue, evaluators = pipeline.catalogue, pipeline.evaluators
+    found = _ours(lambda: passes_idle(run, bench_of, catalogue, evaluators))
+    return None if isinstance(found, str) else found
 
 
 def _executed(run: PlannedRun, pipeline: Pipeline) -> RunOutput:

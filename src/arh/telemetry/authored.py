@@ -33,7 +33,7 @@ def withheld(data: Data, sensitive: frozenset[str], scrubber: Scrubber) -> Data:
     """Return the data itself if nothing in it must be withheld, else a copy without."""
     if not sensitive and scrubber.scrubbed(data, RunMemory()) is data:
         return data
-    return {name: _kept(item, sensitive, scrubber, free=False) for name, item in data.items()}
+    return _fields(data, sensitive, scrubber, free=False)
 
 
 def _kept(item: object, sensitive: frozenset[str], scrubber: Scrubber, *, free: bool) -> object:
@@ -41,8 +41,14 @@ def _kept(item: object, sensitive: frozenset[str], scrubber: Scrubber, *, free: 
         return _text(item, free=free)
     if isinstance(item, list | tuple):
         return [_kept(each, sensitive, scrubber, free=free) for each in item]
-    if not isinstance(item, Mapping):
-        return item
+    if isinstance(item, Mapping):
+        return _fields(item, sensitive, scrubber, free=free)
+    return item
+
+
+def _fields(
+    item: Mapping[str, object], sensitive: frozenset[str], scrubber: Scrubber, *, free: bool
+) -> Data:
     kept: Data = {}
     for name, below in item.items():
         secret = free and below is not None and (name in sensitive or scrubber.is_secret(name))

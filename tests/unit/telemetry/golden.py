@@ -16,9 +16,11 @@ from arh.harness.judge import judge
 from arh.harness.plan import plan_runs
 from arh.harness.recorder import Redact, keep_all
 from arh.harness.runner import Bench, RunOutput, execute
+from arh.harness.written_scenarios import written_scenario
 from arh.model.script_reader import read_script
 from arh.model.scripts import Scripts
 from arh.ports.sue import Agent, Telemetry
+from arh.records.control.plan import RunPlan
 from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import ScenarioVerdict
 from arh.records.packs import WorkflowPack
@@ -34,11 +36,15 @@ Patch = Callable[[dict[str, Any]], None]
 
 @dataclass
 class Run:
-    """One run, how it was judged, and the spans that were reported during it."""
+    """One run, how it was judged, the spans that were reported during it, and what ran."""
 
     output: RunOutput
     verdict: ScenarioVerdict
     buffer: SpanBuffer
+    suite: bootstrap.Suite
+    plan: RunPlan
+    under_test: bootstrap.UnderTest
+    redact: Redact
 
     @property
     def text(self) -> str:
@@ -62,6 +68,7 @@ class Golden:
     agent: Agent | None = None
     redact: Callable[[WorkflowPack], Redact] = field(default=Redactor)
     telemetry: Callable[[SpanBuffer], Telemetry] = lambda buffer: buffer
+    command: str | None = None
 
     def run(self) -> Run:
         """Execute and judge it."""
@@ -74,15 +81,21 @@ class Golden:
         located = replace(located, scenario=Scenario.model_validate_json(encode(value)))
         plan = plan_runs((located,), seed=1)
         buffer = SpanBuffer(plan.runs[0].run_id)
+        under_test = bootstrap.UnderTest(self.command)
         bench = Bench(
-            bootstrap.Composer(configuration, self._agent()),
+            bootstrap.Composer(configuration, self._agent(), under_test.name),
             pack,
             plan.digest,
             redact=self.redact(pack),
             telemetry=lambda _run_id: self.telemetry(buffer),
         )
         output = execute(compose(plan.runs[0], pack, suite.catalogue), bench)
-        return Run(output, judge(located, output.evidence, suite.evaluators, pack), buffer)
+        _, written = written_scenario(plan.runs[0], bench.redact)
+        verdict = judge(written.located, output.evidence, suite.evaluators, pack)
+        replay = bootstrap.replayer(suite, plan, under_test)(located)
+        ran = replace(suite, configuration=configuration)
+        verdict = replace(verdict, replay=replay)
+        return Run(output, verdict, buffer, ran, plan, under_test, bench.redact)
 
     def _agent(self) -> bootstrap.AgentFactory:
         agent = self.agent

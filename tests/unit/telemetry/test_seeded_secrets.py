@@ -7,19 +7,37 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
+from arh import bootstrap
+from arh.decision.gates import decide
+from arh.decision.metrics import compute
+from arh.decision.profile import LoadedProfile, load_profile
+from arh.decision.scorecard import SuiteRun, build
+from arh.harness.evidence_store import EvidenceWriter
+from arh.harness.reports import scorecard_bytes
+from arh.harness.rules import RULES
 from arh.ports.sue import Session
+from arh.records.control.scorecard import About, Scorecard
 from arh.records.messages import ToolRequest
 from arh.records.tasks import AgentReport, ProgressStopped, Task
+from arh.render.console import Console
+from arh.render.junit import junit
+from arh.render.markdown import scorecard_page
+from arh.render.pages import page
+from arh.render.steps import run_lines, verdict_lines
 from arh.telemetry.completeness import facts_of
 from arh.telemetry.logs import logger
 from arh.telemetry.spans import lines, tree
-from tests.unit.telemetry.golden import Golden, Run, unredacted
+from tests.unit.telemetry.golden import ROOT, Golden, Run, unredacted
 from tests.unit.telemetry.shapes import CANARIES, ENCODINGS, traces_of
 
 NAME_SHAPES = ("api_key", "aws_key", "github_token", "gitlab_token", "slack_token", "jwt")
@@ -84,8 +102,91 @@ def logged(run: Run, *, as_json: bool) -> str:
     return stream.getvalue()
 
 
-# Scorecard, console, Markdown and JUnit belong here as soon as they render a verdict.
-SINKS: tuple[Callable[[Run], str], ...] = (evidence, spans, json_logs, console_logs)
+def folder(run: Run) -> str:
+    """The whole folder of evidence: lines, initial state, scenarios, manifest."""
+    with TemporaryDirectory() as temporary:
+        writer = EvidenceWriter(Path(temporary), run.plan, redact=run.redact)
+        writer.add(run.output)
+        writer.close({"about": about(run).agent})
+        files = sorted(path for path in Path(temporary).rglob("*") if path.is_file())
+        return "\n".join(f"{path}\n{path.read_text()}" for path in files)
+
+
+def scorecard_json(run: Run) -> str:
+    """`scorecard.json`."""
+    return scorecard_bytes(scorecard(run)).decode()
+
+
+def scorecard_md(run: Run) -> str:
+    """`scorecard.md`."""
+    return scorecard_page(scorecard(run))
+
+
+def junit_xml(run: Run) -> str:
+    """`junit.xml`."""
+    return junit(scorecard(run), (run.verdict,)).decode()
+
+
+def run_page(run: Run) -> str:
+    """The page of the run."""
+    return page(run.verdict)
+
+
+def console(run: Run) -> str:
+    """What the gate tells on the console."""
+    stream = io.StringIO()
+    told = Console(stream, interactive=False)
+    told.started(1)
+    told.told(run.verdict)
+    told.finished(scorecard(run))
+    return stream.getvalue()
+
+
+def steps(run: Run) -> str:
+    """What `arh run` tells of the run, step by step."""
+    return "\n".join((*run_lines(run.output.evidence.events), *verdict_lines(run.verdict)))
+
+
+def about(run: Run) -> About:
+    """What ran, as the gate says it."""
+    told = bootstrap.about(run.suite, run.plan, run.under_test, as_of="2026-01-01", partial=False)
+    return replace(told, runs_recorded=1)
+
+
+def scorecard(run: Run) -> Scorecard:
+    """The scorecard of a suite of this one run."""
+    verdicts, pack, plan = (run.verdict,), run.suite.pack, run.plan
+    metrics = compute(verdicts, [planned.located for planned in plan.runs], plan, pack)
+    decision = decide(profile().profile, metrics, verdicts, plan, None, about=about(run))
+    ran = SuiteRun(plan, verdicts, pack, frozenset(RULES))
+    return build(about(run), profile(), decision, metrics, ran)
+
+
+@cache
+def profile() -> LoadedProfile:
+    """The profile that the gate decides by."""
+    return load_profile(ROOT / "profiles" / "conformance.yaml", rules=RULES)
+
+
+SINKS: tuple[Callable[[Run], str], ...] = (
+    evidence,
+    spans,
+    json_logs,
+    console_logs,
+    folder,
+    scorecard_json,
+    scorecard_md,
+    junit_xml,
+    run_page,
+    console,
+    steps,
+)
+
+
+def shown(run: Run, canary: str) -> dict[str, list[str]]:
+    """The sinks that show a canary, each with how it is encoded there."""
+    found = {sink.__name__: traces_of(canary, sink(run)) for sink in SINKS}
+    return {name: traces for name, traces in found.items() if traces}
 
 
 def leaky(text: str) -> Golden:
@@ -103,16 +204,17 @@ def test_no_sink_shows_what_an_agent_or_a_user_says(shape: str, encoding: str) -
     """Arguments, nested, undeclared, unreadable; tool, ids, question, answer, detail, message."""
     run = leaky(ENCODINGS[encoding](CANARIES[shape])).run()
 
-    found = {sink.__name__: traces_of(CANARIES[shape], sink(run)) for sink in SINKS}
-    assert found == {sink.__name__: [] for sink in SINKS}
+    assert shown(run, CANARIES[shape]) == {}
 
 
 def test_the_canaries_are_really_there() -> None:
-    """Without redaction the same run shows them: the test above cannot pass for want of a leak."""
-    run = leaky(CANARIES["api_key"])
-    run.redact = unredacted
+    """Without redaction the same run shows them: the tests here cannot pass for want of a leak."""
+    golden = leaky(CANARIES["api_key"])
+    golden.redact = unredacted
+    run = golden.run()
 
-    assert run.run().text.count(CANARIES["api_key"]) >= 12
+    assert run.text.count(CANARIES["api_key"]) >= 12
+    assert {"evidence", "folder", "steps", "console"} <= set(shown(run, CANARIES["api_key"]))
 
 
 @pytest.mark.parametrize("shape", CANARIES)
@@ -132,9 +234,9 @@ def test_no_sink_shows_what_a_tool_answers(shape: str) -> None:
     run = Golden(scenario=seeded, agent=Searching()).run()
 
     assert run.events("tool_call")[0]["result"]["found"] is True
-    assert {sink.__name__: traces_of(CANARIES[shape], sink(run)) for sink in SINKS} == {
-        sink.__name__: [] for sink in SINKS
-    }
+    assert shown(run, CANARIES[shape]) == {}
+    (row,) = [row for row in run.output.state.rows("knowledge_base") or () if row.key == "KB-9"]
+    assert row.value["title"] == "canary"
 
 
 @pytest.mark.parametrize("shape", NAME_SHAPES)
@@ -150,6 +252,38 @@ def test_no_sink_shows_a_secret_that_was_taken_for_a_name(shape: str) -> None:
     run = Golden(path=CREDIT, scenario=named).run()
 
     assert run.output.evidence.commits
-    assert {sink.__name__: traces_of(canary, sink(run)) for sink in SINKS} == {
-        sink.__name__: [] for sink in SINKS
-    }
+    assert shown(run, canary) == {}
+
+
+@pytest.mark.parametrize("shape", CANARIES)
+@pytest.mark.parametrize("option", ["", "--key ", "--header=", "--api-key="])
+def test_no_sink_shows_what_stands_in_the_agents_command(shape: str, option: str) -> None:
+    """Neither as the agent's name nor in the line that runs the scenario again."""
+    canary = CANARIES[shape]
+    run = Golden(command=f"agent {option}{shlex.quote(canary)}").run()
+
+    assert run.under_test.command is not None
+    assert traces_of(canary, run.under_test.command)
+    assert shown(run, canary) == {}
+
+
+@pytest.mark.parametrize("shape", CANARIES)
+def test_no_sink_shows_a_secret_that_an_author_expects(shape: str) -> None:
+    """In a row, in prose, and in an expectation that fails and is quoted by a finding."""
+    canary = CANARIES[shape]
+
+    def authored(value: dict[str, Any]) -> None:
+        row = {"doc_id": "KB-9", "title": "canary", "body": canary}
+        value["description"] = f"It has {canary} in it."
+        value["runtime"]["changes"] = [{"collection": "knowledge_base", "row": row}]
+        value["expectations"]["acceptable_outcomes"] = [{"all_of": [expected(canary)]}]
+
+    run = Golden(scenario=authored).run()
+
+    assert run.verdict.status == "fail"
+    assert shown(run, canary) == {}
+
+
+def expected(text: str) -> dict[str, Any]:
+    """A ticket with this summary, and nothing else, is acceptable."""
+    return {"kind": "present", "collection": "tickets", "where": {"summary": text}}
