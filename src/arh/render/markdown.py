@@ -11,6 +11,7 @@ from dataclasses import fields
 
 from arh.records.control.gate import GateResult
 from arh.records.control.scorecard import About, Account, RunLine, Scorecard
+from arh.render.parts import section, table
 from arh.render.text import code, markdown
 
 
@@ -26,9 +27,9 @@ def scorecard_page(scorecard: Scorecard) -> str:
         *_coverage(scorecard),
         *_controls(scorecard),
         *_exclusions(scorecard),
-        *_list("Warnings", map(markdown, scorecard.warnings)),
+        *section("Warnings", map(markdown, scorecard.warnings)),
         *_baseline(scorecard),
-        *_list("What a pass does not show", map(markdown, scorecard.not_shown)),
+        *section("What a pass does not show", map(markdown, scorecard.not_shown)),
         *_versions(scorecard),
     )
     return "\n".join(parts).rstrip() + "\n"
@@ -76,7 +77,7 @@ def _gates(gates: Sequence[GateResult]) -> Iterator[str]:
         "Level, activity",
         "Reason",
     )
-    yield from _table("Gates", columns, rows)
+    yield from table("Gates", columns, rows)
 
 
 def _evidence(gate: GateResult) -> str:
@@ -99,12 +100,12 @@ def _attention(runs: Sequence[RunLine]) -> Iterator[str]:
         for run in sorted(runs, key=lambda run: run.status == "pass")
     ]
     columns = ("Scenario", "Role", "Category", "Risk", "Status", "Why")
-    yield from _table("Scenarios", columns, rows)
+    yield from table("Scenarios", columns, rows)
 
 
 def _accounts(scorecard: Scorecard) -> Iterator[str]:
     rows = [_account(each) for each in scorecard.accounts]
-    yield from _table("Declared and done", ("What", "Done", "Declared", "Missing"), rows)
+    yield from table("Declared and done", ("What", "Done", "Declared", "Missing"), rows)
 
 
 def _account(account: Account) -> tuple[str, ...]:
@@ -130,7 +131,7 @@ def _levels(scorecard: Scorecard) -> Iterator[str]:
             )
             for line in lines
         ]
-        yield from _table(title, columns, rows)
+        yield from table(title, columns, rows)
 
 
 def _metrics(scorecard: Scorecard) -> Iterator[str]:
@@ -160,7 +161,7 @@ def _metrics(scorecard: Scorecard) -> Iterator[str]:
         "Level, activity",
         "Meaning",
     )
-    yield from _table("Metrics", columns, rows)
+    yield from table("Metrics", columns, rows)
     if rows:
         yield from ("No value has an interval: an authored suite is not a sample.", "")
 
@@ -170,7 +171,7 @@ def _coverage(scorecard: Scorecard) -> Iterator[str]:
         (markdown(c.dimension), code(c.item), str(c.scenarios), str(c.exercised))
         for c in scorecard.coverage
     ]
-    yield from _table("Coverage", ("Dimension", "Item", "Scenarios", "Exercised"), rows)
+    yield from table("Coverage", ("Dimension", "Item", "Scenarios", "Exercised"), rows)
 
 
 def _controls(scorecard: Scorecard) -> Iterator[str]:
@@ -183,7 +184,7 @@ def _controls(scorecard: Scorecard) -> Iterator[str]:
         )
         for line in scorecard.controls
     ]
-    yield from _table("Controls", ("Scenario", "Role", "Behaviour", "Detail"), rows)
+    yield from table("Controls", ("Scenario", "Role", "Behaviour", "Detail"), rows)
 
 
 def _exclusions(scorecard: Scorecard) -> Iterator[str]:
@@ -191,7 +192,7 @@ def _exclusions(scorecard: Scorecard) -> Iterator[str]:
         (code(line.scenario_id), code(line.location), markdown(line.reason))
         for line in scorecard.exclusions
     ]
-    yield from _table("Left out", ("Scenario", "Where", "Why"), rows)
+    yield from table("Left out", ("Scenario", "Where", "Why"), rows)
 
 
 def _baseline(scorecard: Scorecard) -> Iterator[str]:
@@ -200,13 +201,13 @@ def _baseline(scorecard: Scorecard) -> Iterator[str]:
         return
     about = f"of {markdown(line.as_of)}, agent {code(line.agent)}, model {code(line.model)}"
     reasons = [f"not comparable: {markdown(each)}" for each in line.differences] or ["comparable"]
-    yield from _list("Baseline", [about, *reasons])
+    yield from section("Baseline", [about, *reasons])
 
 
 def _versions(scorecard: Scorecard) -> Iterator[str]:
     rows = [*_about(scorecard.about), ("profile digest", code(scorecard.profile.digest))]
     rows.append(("evidence", f"[{scorecard.evidence_path}]({scorecard.evidence_path})"))
-    yield from _table("Versions and digests", ("What", "Which"), rows)
+    yield from table("Versions and digests", ("What", "Which"), rows)
 
 
 def _about(about: About) -> Iterator[tuple[str, str]]:
@@ -216,18 +217,3 @@ def _about(about: About) -> Iterator[tuple[str, str]]:
             value = ", ".join(f"{name} {version}" for name, version in value)
         if value not in ("", 0) or field.name == "seed":
             yield markdown(field.name.replace("_", " ")), code(str(value))
-
-
-def _list(title: str, lines: Iterator[str] | Sequence[str] | map[str]) -> Iterator[str]:
-    found = list(lines)
-    if found:
-        yield from (f"## {title}", "", *(f"- {line}" for line in found), "")
-
-
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a table; its cells are safe already."""
-    if rows:
-        yield from (f"## {title}", "", f"| {' | '.join(columns)} |")
-        yield f"|{' --- |' * len(columns)}"
-        yield from (f"| {' | '.join(row)} |" for row in rows)
-        yield ""

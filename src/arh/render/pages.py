@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from arh.records.control.verdict import EvaluationResult, Finding, ScenarioVerdict
+from arh.render.parts import section, table
 from arh.render.text import code, markdown
 
 FOLDER: Final = "scenarios"
@@ -56,19 +57,19 @@ def _head(verdict: ScenarioVerdict) -> Iterator[str]:
 
 
 def _body(verdict: ScenarioVerdict) -> Iterator[str]:
-    yield from _section("Why", [markdown(reason) for reason in verdict.reasons])
-    yield from _section("Path", [code(verdict.path)] if verdict.path else [])
-    yield from _section("Decision, effect, claim", [code(line) for line in verdict.claims])
-    yield from _table(
+    yield from section("Why", [markdown(reason) for reason in verdict.reasons])
+    yield from section("Path", [code(verdict.path)] if verdict.path else [])
+    yield from section("Decision, effect, claim", [code(line) for line in verdict.claims])
+    yield from table(
         "Levels", ("Level", "Status"), [(level, status) for level, status in verdict.levels]
     )
-    yield from _table(
+    yield from table(
         "Evaluators",
         ("Evaluator", "Status", "Judged", "Unread", "Summary"),
         [_evaluator(result) for result in verdict.results],
     )
     findings = [finding for result in verdict.results for finding in result.findings]
-    yield from _table(
+    yield from table(
         "Findings",
         ("Rule", "Level", "Severity", "What", "Expected", "Found", "Proof"),
         [_finding(finding) for finding in findings],
@@ -78,21 +79,7 @@ def _body(verdict: ScenarioVerdict) -> Iterator[str]:
         for each in verdict.excused
     ]
     expected += [f"{code(rule)}: **not found as expected**" for rule in verdict.missing]
-    yield from _section("Failures by design", expected)
-
-
-def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
-    if lines:
-        yield from (f"## {title}", "", *(f"- {line}" for line in lines), "")
-
-
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a table; its cells are safe already."""
-    if rows:
-        yield from (f"## {title}", "", f"| {' | '.join(columns)} |")
-        yield f"|{' --- |' * len(columns)}"
-        yield from (f"| {' | '.join(row)} |" for row in rows)
-        yield ""
+    yield from section("Failures by design", expected)
 
 
 def _evaluator(result: EvaluationResult) -> tuple[str, ...]:
