@@ -30,7 +30,12 @@ Command = Callable[[Sequence[str]], int]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    from arh.harness.exits import guarded
+
+    return guarded(_run, list(sys.argv[1:] if argv is None else argv))
+
+
+def _run(words: Sequence[str]) -> int:
     if not words or words[0] in {"-h", "--help", "help"}:
         sys.stdout.write(usage())
         return OK if words else USAGE
@@ -39,9 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     if words[0] not in COMMANDS:
         return _unknown(words[0])
-    from arh.harness.exits import guarded
-
-    return guarded(_command(words[0]), words[1:])
+    return _command(words[0])(words[1:])
 
 
 def usage() -> str:

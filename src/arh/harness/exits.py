@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Final
 
 from arh.errors import AuthoringError
+from arh.harness.outlet import outlets
 
 PASS: Final = 0
 FAIL: Final = 1
@@ -25,8 +25,14 @@ Command = Callable[[Sequence[str]], int]
 def guarded(command: Command, words: Sequence[str]) -> int:
     """Run a command to an exit code.
 
-    What its user can mend is listed, a crash is never a verdict.
+    What its user can mend is listed, a crash is never a verdict. What cannot be said decides
+    nothing: a console that is full, closed or no longer read changes no exit code.
     """
+    with outlets():
+        return _code(command, words)
+
+
+def _code(command: Command, words: Sequence[str]) -> int:
     try:
         return command(words)
     except AuthoringError as error:
@@ -35,8 +41,6 @@ def guarded(command: Command, words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
-    except BrokenPipeError:
-        return _unread()
     except Exception:  # noqa: BLE001 - a traceback's own exit code would read as `fail`
         return _crashed()
 
@@ -50,11 +54,4 @@ def _crashed() -> int:
     except Exception:  # noqa: BLE001 - a traceback's own exit code would read as `fail`
         traceback.print_exc()
         sys.stderr.write(f"{NO_VERDICT}\n")
-    return CRASHED
-
-
-def _unread() -> int:
-    """End quietly where nobody reads the output any more, as `head` does not."""
-    with suppress(OSError):
-        sys.stderr.close()
     return CRASHED
