@@ -2,9 +2,14 @@
 
 Each task starts a fresh process of its own group. The agent is told its task, asks for completions
 and calls, and ends with a final answer; the harness answers every request with its `id`. Nothing
-else goes either way: the process gets no expectation, no credential and no path to state. It is
-killed, with whatever it started, when it ends, breaks the protocol, or takes more wall time than it
-may. Time in the run is virtual: how fast the process thinks decides nothing.
+else is sent either way: no expectation, no credential of ours, no way into the state but calls. It
+is killed, with whatever it started, when it ends, breaks the protocol, or takes more wall time than
+it may. Time in the run is virtual: how fast the process thinks decides nothing.
+
+The process is not shut in. It starts in the caller's working folder, where an agent's own package
+and files are, with the caller's rights: whatever the caller can read, scenarios with their
+expectations included, it can read. Another folder would hide nothing from it, since paths lead
+everywhere; to keep files from an agent is the job of a container.
 
 The protocol is described in docs/agents.md.
 """
