@@ -7,10 +7,12 @@ from typing import Literal
 
 from arh.canonical import EMPTY, Json
 from arh.records.identity import SecurityContext
+from arh.records.quick import quick
 
 DecisionStatus = Literal["allow", "deny", "indeterminate"]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Resource:
     """A record that a call names: its owner and revision, or `None` for both where none exists."""
@@ -21,6 +23,7 @@ class Resource:
     revision: int | None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
     """One action to be decided; `action_digest` covers tool, version and normalised arguments."""
@@ -46,6 +49,7 @@ class Charge:
     limit_max: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class AuthorizationDecision:
     """A decision with its reason; it must echo the request's id and action digest to count.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from arh.canonical import Json
 from arh.records.messages import Message, ToolRequest, ToolSpec
+from arh.records.quick import quick
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Unavailable:
 Decision = Calls | AskUser | Final | Refusal | Truncated | Malformed | Unavailable
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one model call."""
@@ -79,6 +81,7 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """What a model is asked; `timeout_ms` and `output_tokens_max` are what the budgets leave."""
@@ -89,6 +92,7 @@ class ModelRequest:
     output_tokens_max: int | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ModelReply:
     """One answer of a model; `model` identifies it as the adapter knows it."""

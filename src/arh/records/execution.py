@@ -9,6 +9,7 @@ from typing import Literal
 from arh.canonical import Json, JsonValue
 from arh.records.authorization import Charge, Grant, Resource
 from arh.records.outcomes import CommitBelief
+from arh.records.quick import quick
 from arh.records.state import Operation
 from arh.records.tools import Refused, ToolManifest
 from arh.records.transactions import CallContext, Tx
@@ -29,6 +30,7 @@ class Tool:
     lookup: Handler | None = field(default=None, repr=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Execution:
     """Exactly what was authorised: the arguments are the bytes whose digest the decision echoed."""
@@ -42,6 +44,7 @@ class Execution:
     charges: tuple[Charge, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Read:
     """One record that a handler read, at the revision it saw."""
@@ -51,6 +54,7 @@ class Read:
     revision: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RawReply:
     """What came back from a tool: the body is undecoded bytes of `{"ok": …}` or `{"refused": {…}}`.

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from arh.canonical import Json
+from arh.records.quick import quick
 
 Role = Literal["system", "user", "assistant", "tool"]
 ReplyStatus = Literal["executed", "rejected", "error"]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
     """A call that a model or an agent asks for.
@@ -27,6 +29,7 @@ class ToolRequest:
     arguments: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ToolReply:
     """What the model may see of a finished call; `result` is null unless the call was executed."""
@@ -38,6 +41,7 @@ class ToolReply:
     result: Json | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of a conversation.

@@ -13,6 +13,7 @@ from typing import Literal
 
 from arh.canonical import Json
 from arh.records.messages import ReplyStatus, ToolReply
+from arh.records.quick import quick
 
 CommitBelief = Literal[
     "not_applicable",
@@ -67,6 +68,7 @@ RETRYABLE = frozenset(
 PACK_REASON = re.compile(r"x-[a-z][a-z0-9_]{0,30}:[a-z][a-z0-9_-]{0,60}")
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A milestone that an outcome satisfies.
@@ -79,6 +81,7 @@ class Mark:
     justified: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
     """How one call ended, as the caller may know it.

@@ -11,10 +11,12 @@ import hashlib
 from dataclasses import dataclass
 
 from arh.canonical import Json, line
+from arh.records.quick import quick
 
 SHARED_TENANT = "*"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Record:
     """One record at one revision.
@@ -29,6 +31,7 @@ class Record:
     value: Json
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One logical action.
@@ -49,6 +52,7 @@ class Operation:
     approval_id: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Change:
     """One record before and after a commit.
@@ -66,6 +70,7 @@ class Change:
     value: Json | None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CommitEntry:
     """What one transaction changed, written inside it; `previous` chains the entries of a store."""

@@ -17,7 +17,7 @@ from arh.records.authorization import AuthorizationDecision, AuthorizationReques
 from arh.records.identity import SecurityContext
 from arh.records.state import SHARED_TENANT
 from arh.security.limits import amount_of, charge
-from arh.security.policy import Pairs, PolicySet, Rule, scope_holds
+from arh.security.policy import Pairs, PolicySet, Rule
 
 _UNREAD: Final[Mapping[str, JsonValue]] = MappingProxyType({})
 
@@ -38,8 +38,6 @@ class PolicyDecisionPoint:
         """Hold the policy, which does not change."""
         self._policy = policy
         self._label = f"{policy.name}@{policy.version}"
-        self._context: SecurityContext | None = None
-        self._lacks: dict[str, str] = {}
 
     @property
     def digest(self) -> str:
@@ -75,21 +73,8 @@ class PolicyDecisionPoint:
                 return _Verdict("denied_by_rule", rule.id)
         for rule in rules:
             if not rule.when or _all_equal(rule.when, arguments):
-                denial = self._lacking(rule, request.context)
-                return _Verdict(denial, rule.id) if denial else _apply(rule, request, arguments)
+                return _apply(rule, request, arguments)
         return _Verdict("no_policy_for_tool")
-
-    def _lacking(self, rule: Rule, context: SecurityContext) -> str:
-        """Say who lacks the scope: the subject, the agent that acts for it, or nobody.
-
-        A context never changes, so what the last one lacks is worked out once for each rule.
-        """
-        if context is not self._context:
-            self._context, self._lacks = context, {}
-        lacks = self._lacks.get(rule.id)
-        if lacks is None:
-            lacks = self._lacks[rule.id] = _lacking(rule, context)
-        return lacks
 
 
 def _apply(
@@ -97,6 +82,10 @@ def _apply(
 ) -> _Verdict:
     """Return what one rule says of a request: the first reason to deny, or its obligations."""
     context = request.context
+    if not rule.held_by(context.scopes):
+        return _Verdict("insufficient_scope", rule.id)
+    if not rule.held_by(context.actor_scopes):
+        return _Verdict("actor_scope", rule.id)
     if rule.identity_arguments and _impersonated(rule, context, arguments):
         return _Verdict("identity_mismatch", rule.id)
     amount = amount_of(arguments, rule.amount_argument) if rule.needs_amount else 0
@@ -114,13 +103,6 @@ def _apply(
     above = rule.require_approval_above
     approval = rule.require_approval or (above is not None and amount > above)
     return _Verdict("scope_granted", rule.id, approval, () if taken is None else (taken,))
-
-
-def _lacking(rule: Rule, context: SecurityContext) -> str:
-    """Say who lacks the scope: the subject, the agent that acts for it, or nobody."""
-    if not scope_holds(context.scopes, rule.scope):
-        return "insufficient_scope"
-    return "" if scope_holds(context.actor_scopes, rule.scope) else "actor_scope"
 
 
 def _impersonated(rule: Rule, context: SecurityContext, arguments: Mapping[str, JsonValue]) -> bool:

@@ -198,6 +198,8 @@ class Transaction:
         if self._doomed is not None or not self._writes:
             return self._doomed
         expected = {at: w.expected for at, w in self._writes.items() if w.expected is not None}
+        if current is self._version:  # nothing that was seen can have moved
+            return _first_broken(expected, current)
         for at in self._writes:
             if at in self._seen:
                 expected.setdefault(at, self._seen[at])

@@ -79,7 +79,8 @@ def approve(
     """
     decision = current.decision
     if decision is None or not decision.require_approval or current.stored is not None:
-        _note_approval(current, "not_required")
+        current.attempt.approval = approval_entry("not_required")
+        current.attempt.stages.append(["approved", "not_required"])
         return None
     current.waited = True
     request = _application(current, context, clock.now_ms())
@@ -196,9 +197,10 @@ def _decision_fault(
         return "pdp_malformed"
     if decision.request_id != request.request_id or decision.action_digest != request.action_digest:
         return "pdp_mismatched"
-    late = _late(decision.latency_ms, request.at_ms, request.deadline_ms, now_ms)
+    if _late(decision.latency_ms, request.at_ms, request.deadline_ms, now_ms):
+        return "pdp_late"
     expires = decision.expires_at_ms
-    return "pdp_late" if late or (expires is not None and now_ms >= expires) else ""
+    return "pdp_late" if expires is not None and now_ms >= expires else ""
 
 
 def _answer_fault(answer: ApprovalAnswer, request: ApprovalRequest, now_ms: int) -> str:

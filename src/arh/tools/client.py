@@ -115,7 +115,7 @@ class TransactionalClient:
     ) -> RawReply:
         """Commit the effects together with the reply."""
         try:
-            ledger.settle(tx, execution, body)
+            ledger.complete(tx, execution, body)
         except DependencyFailure as failure:
             return replies.lost(failure, "not_committed", reads=reads)
         result = self.commit(tx)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import starmap
-from typing import Final, NamedTuple, TypeAlias, cast, final
+from typing import Any, Final, NamedTuple, TypeAlias, final
 
 from arh.canonical import JsonValue, encode
 from arh.errors import DependencyFailure
@@ -39,7 +39,7 @@ def handle(
 ) -> Handled:
     """Run the handler once; whatever it does comes back as a value."""
     view = View(tx, writable=writable)
-    arguments = cast("dict[str, JsonValue]", execution.arguments.value())
+    arguments: Any = execution.arguments.value()
     try:
         answer: Answer = call("tool", lambda: _checked(handler(arguments, view, about)))
     except DependencyFailure as failure:
@@ -58,31 +58,28 @@ def refusal(refused: Refused) -> bytes:
 class Call:
     """Implements `arh.ports.sue.CallContext`."""
 
-    __slots__ = ("_clock", "_ids", "_key", "_subject", "_tenant")
+    __slots__ = ("_clock", "_ids", "_operation")
 
     def __init__(self, execution: Execution, clock: Clock, ids: Ids) -> None:
         """Take the trusted identity of the operation, nothing from its arguments."""
-        operation = execution.operation
-        self._subject = operation.subject
-        self._tenant = operation.tenant
-        self._key = operation.key
+        self._operation = execution.operation
         self._clock = clock
         self._ids = ids
 
     @property
     def subject(self) -> str:
         """The authenticated caller."""
-        return self._subject
+        return self._operation.subject
 
     @property
     def tenant(self) -> str:
         """The tenant that bounds the call."""
-        return self._tenant
+        return self._operation.tenant
 
     @property
     def key(self) -> str:
         """The operation's idempotency key, which a remote is sent."""
-        return self._key
+        return self._operation.key
 
     def now_ms(self) -> int:
         """Return the run's time."""

@@ -49,8 +49,15 @@ def claim(tx: OpenTx, execution: Execution) -> tuple[Refused, str] | None:
     return None
 
 
+def complete(tx: OpenTx, execution: Execution, body: bytes) -> None:
+    """Keep the reply of the operation that this very transaction has claimed."""
+    row = _claimed(execution)
+    row["status"], row["body"] = COMMITTED, body.decode()
+    tx.put(OPERATIONS, row_key(execution.operation), row)
+
+
 def settle(tx: OpenTx, execution: Execution, body: bytes) -> None:
-    """Keep the operation's reply, so that a repeat gets the same one."""
+    """Keep the reply of an operation that was claimed before, with what it took along."""
     key = row_key(execution.operation)
     record = tx.get(OPERATIONS, key)
     claimed = _claimed(execution) if record is None else _fields(record)

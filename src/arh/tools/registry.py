@@ -108,13 +108,12 @@ class Registry:
         if not entry.steps or (entry.writes and not first_commit):
             return ()
         fields = result if isinstance(result, dict) else {}
-        return tuple(
-            [
-                _mark(milestone, arguments, fields)
-                for milestone, when in entry.steps
-                if not when or _holds(when, fields)
-            ]
-        )
+        marks: tuple[Mark, ...] = ()
+        for milestone, when in entry.steps:
+            if not when or _holds(when, fields):
+                target = _target(milestone, arguments, fields)
+                marks += (Mark(milestone.id, target, milestone.justified),)
+        return marks
 
 
 def manifest_digest(manifest: ToolManifest) -> str:
@@ -180,12 +179,6 @@ def _equals(found: JsonValue, value: JsonValue, data: bytes) -> bool:
     if type(found) in _PLAIN:
         return type(found) is type(value) and found == value
     return encode(found) == data
-
-
-def _mark(
-    milestone: Milestone, arguments: Mapping[str, JsonValue], result: Mapping[str, JsonValue]
-) -> Mark:
-    return Mark(milestone.id, _target(milestone, arguments, result), milestone.justified)
 
 
 def _target(

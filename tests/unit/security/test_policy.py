@@ -10,7 +10,7 @@ from arh.canonical import EMPTY, Json
 from arh.errors import AuthoringError
 from arh.records.tools import Effect, ToolManifest
 from arh.security.limits import Limit
-from arh.security.policy import PolicySet, Rule, check_policy, read_policy, scope_holds
+from arh.security.policy import PolicySet, Rule, check_policy, read_policy
 
 RULE: dict[str, Any] = {"id": "send", "tool": "send", "scope": "write:payment"}
 FULL: dict[str, Any] = {
@@ -214,4 +214,4 @@ def test_a_wildcard_stands_for_a_whole_segment_only(
     holds: bool,  # noqa: FBT001
 ) -> None:
     """Scopes are compared exactly, segment by segment."""
-    assert holds is scope_holds(held, needed)
+    assert holds is Rule("r", "tool", needed).held_by(held)
