@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from arh.canonical import Json
 from arh.errors import HarnessError, RunStopped
+from arh.harness.evidence import build_evidence
 from arh.ports.sue import Session
 from arh.records.messages import Message, ToolReply, ToolRequest
 from arh.records.tasks import (
@@ -120,6 +121,9 @@ def test_no_agent_breaks_its_run(bench: Workbench, script: list[Act], ending: ob
     tried = bench.run(GOLDEN, agent=Hostile(script, ending))
 
     evidence = tried.output.evidence
+    output = tried.output
+    strictly = build_evidence(output.run_id, output.lines, output.state, faults=output.faults)
+    assert strictly == evidence  # lines of our own are read without checking them again
     assert evidence.problems == ()
     assert [d for d in evidence.discrepancies if d.kind == "gap"] == []
     assert evidence.events[-1].kind == "run_ended"

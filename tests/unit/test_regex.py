@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from arh.regex import PatternRefused, compiled, problem, screen, searchable
+from arh.regex import PatternRefused, compiled, occurrences, problem, screen, searchable
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "arh"
 
@@ -68,3 +68,17 @@ def test_one_module_compiles(library: str, home: str) -> None:
     ]
 
     assert importing == [home]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("A-1001 and A-1002, A-1001", ["A-1001", "A-1002", "A-1001"]),
+        ("é A-1003 \U0001f600 A-1004", ["A-1003", "A-1004"]),
+        ("\ud800 A-1005", ["A-1005"]),
+        ("nothing", []),
+    ],
+)
+def test_occurrences_are_the_texts_of_all_matches(text: str, found: list[str]) -> None:
+    """In order and with repetition, whatever characters stand before them."""
+    assert found == occurrences(r"\bA-[0-9]{3,}\b", text)

@@ -63,7 +63,9 @@ class States:
         """Return the effects on a collection, in order, or `None` if they cannot be read."""
         if self.effects is None:
             return None
-        return [effect for effect in self.effects if _on(effect, collection)]
+        if collection == SIDE_EFFECTS:
+            return [effect for effect in self.effects if effect.business]
+        return [effect for effect in self.effects if effect.collection == collection]
 
     @cached_property
     def changes(self) -> tuple[RowChange, ...] | None:
@@ -220,7 +222,8 @@ class _Watch:
 
     def reads(self, effect: Effect) -> bool:
         """Return whether the effect can change the answer."""
-        return any(_on(effect, name) for name in self.collections)
+        names = self.collections
+        return effect.collection in names or (SIDE_EFFECTS in names and effect.business)
 
     def fold(self, effect: Effect) -> None:
         """Take in one effect."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from arh.canonical import JsonValue
 from arh.harness.effects import by_operation
 from arh.harness.texts import texts_of
 from arh.records.control.evidence import CallEvidence, CommitEvidence, Evidence
@@ -77,7 +76,7 @@ class Deeds:
         values = [change.get("value") for change in changes]
         results = [call.result for call in attempts if call.executed]
         arguments = next((c.arguments for c in attempts if c.arguments is not None), {})
-        names = {*keys, *_texts(values), *_texts(results), *texts_of(arguments)}
+        names = {*keys, *texts_of([*values, *results]), *texts_of(arguments)}
         return Deed(
             tool=commit.tool,
             keys=keys,
@@ -101,10 +100,6 @@ class Deeds:
 def _answered(call: CallEvidence) -> Deed:
     names = frozenset((*texts_of(call.result), *texts_of(call.arguments or {})))
     return Deed(call.tool, (), names, None, True, call.event_id, call.operation_id)  # noqa: FBT003
-
-
-def _texts(values: Iterable[JsonValue]) -> Iterable[str]:
-    return (text for value in values for text in texts_of(value))
 
 
 def _shown(keys: Sequence[str], commit: CommitEvidence, calls: Sequence[CallEvidence]) -> bool:

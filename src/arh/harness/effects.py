@@ -119,9 +119,10 @@ def row_changes(
         if effect.row is not None:
             rows[effect.place] = effect.row
         yield RowChange(effect.collection, effect.key, before, effect.row, (effect.event_id,))
-    for name in sorted({*initial.collections, *final.collections, *states}):
+    first, last = initial.collections, final.collections
+    for name in sorted({*first, *last, *states}):
         # What no commit touched is the very same tuple at the end, and is not compared.
-        untouched = name not in states and final.rows(name) is initial.rows(name)
+        untouched = name not in states and last.get(name) is first.get(name)
         if not untouched and not name.startswith("_"):
             yield from _unexplained(name, states.get(name), initial, final)
 

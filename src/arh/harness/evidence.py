@@ -93,10 +93,9 @@ class _Book:
             try:
                 event = _event(run_id, number, read(written))
                 self.kinds.setdefault(event.kind, []).append(event)
+                events.append(event)
             except (Refused, *UNREADABLE) as failure:
                 self.problems.append(f"line {number} cannot be read: {type(failure).__name__}")
-            else:
-                events.append(event)
         self.events = tuple(events)
 
     def of(self, *kinds: str) -> Sequence[Event]:

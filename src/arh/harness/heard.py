@@ -7,7 +7,7 @@ so one `Heard` follows an actor through its answers, and each text is read once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from operator import itemgetter
 from typing import Final
 
 from arh.canonical import JsonValue
@@ -114,9 +114,10 @@ class Heard:
             self._amounts.update((amount, self._totals[call.tool]))
 
 
-def _told(evidence: Evidence, actor: str) -> Iterator[tuple[int, str | CallEvidence]]:
-    """Yield what was said to the actor, in order."""
-    turns = ((t.seq, t.text) for t in evidence.user_turns if t.actor == actor)
-    calls = ((c.seq, c) for c in evidence.calls if c.actor == actor)
-    told: list[tuple[int, str | CallEvidence]] = [*turns, *calls]
-    yield from sorted(told, key=lambda each: each[0])
+def _told(evidence: Evidence, actor: str) -> list[tuple[int, str | CallEvidence]]:
+    """Return what was said to the actor, in order."""
+    told: list[tuple[int, str | CallEvidence]] = [
+        *[(t.seq, t.text) for t in evidence.user_turns if t.actor == actor],
+        *[(c.seq, c) for c in evidence.calls if c.actor == actor],
+    ]
+    return sorted(told, key=itemgetter(0))

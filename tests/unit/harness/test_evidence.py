@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from arh.canonical import line
-from arh.harness.evidence import build_evidence
+from arh.harness.evidence import build_evidence, read_own
 from arh.records.control.evidence import Evidence
 from arh.testing.workbench import Workbench
 
@@ -32,6 +32,13 @@ def without(lines: tuple[bytes, ...], kind: str, field: str) -> tuple[bytes, ...
     """Return the lines, the first event of a kind without one of its fields."""
     events = [json.loads(each) for each in lines]
     del next(event for event in events if event["kind"] == kind)[field]
+    return tuple(map(line, events))
+
+
+def altered(lines: tuple[bytes, ...], kind: str, field: str, value: object) -> tuple[bytes, ...]:
+    """Return the lines, the first event of a kind with another value in one of its fields."""
+    events = [json.loads(each) for each in lines]
+    next(event for event in events if event["kind"] == kind)[field] = value
     return tuple(map(line, events))
 
 
@@ -106,3 +113,46 @@ def test_a_line_at_another_place_is_a_problem_of_the_run() -> None:
 
     assert len(evidence.problems) >= 2
     assert len(rest) == len(evidence.events)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("user_said", "actor", []),
+        ("user_said", "kind", {}),
+        ("state_changed", "operation_id", {}),
+        ("state_changed", "call_id", None),
+        ("tool_call", "tool", ["a", "b"]),
+        ("tool_call", "call_id", {}),
+        ("model_asked", "ask", []),
+        ("model_answered", "ask", {}),
+        ("model_answered", "input_tokens", "many"),
+        ("model_answered", "output_tokens", None),
+        ("run_ended", "problems", 7),
+    ],
+)
+def test_a_field_of_another_type_is_a_problem_of_the_run(
+    kind: str, field: str, value: object
+) -> None:
+    """What other sources are compared by, or is added up, cannot be of any type."""
+    evidence = read(altered(lines_of(GOLDEN), kind, field, value))
+
+    assert len(evidence.problems) >= 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"), [("tool_call", "commit_belief"), ("run_ended", "state")]
+)
+def test_a_word_that_is_none_stops_no_reading(kind: str, field: str) -> None:
+    """A list where a word is due is only none of the words that are looked for."""
+    evidence = read(altered(lines_of(GOLDEN), kind, field, []))
+
+    assert len(lines_of(GOLDEN)) == len(evidence.events)
+
+
+@pytest.mark.parametrize("scenario", [GOLDEN, RETRIED, SPENT])
+def test_own_lines_say_the_same_when_they_are_read_strictly(scenario: str) -> None:
+    """What is left out for lines of our own would have found nothing in them."""
+    lines = lines_of(scenario)
+
+    assert read(lines) == build_evidence("run", lines, None, read=read_own)
