@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from arh.bootstrap import SEED, Sources, UnderTest
+from arh.harness.option_types import seconds, seed
 
 
 def add_sources(parser: argparse.ArgumentParser, *, scenarios: bool = True) -> None:
@@ -18,14 +19,14 @@ def add_sources(parser: argparse.ArgumentParser, *, scenarios: bool = True) -> N
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """Let the user name the plan's seed."""
-    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help="seed of the plan")
+    parser.add_argument("--seed", type=seed, default=SEED, metavar="N", help="seed of the plan")
 
 
 def add_agent(parser: argparse.ArgumentParser) -> None:
     """Let the user put an agent of their own under test."""
     parser.add_argument("--agent", metavar="COMMAND", help="agent to test, over JSON lines")
     parser.add_argument(
-        "--agent-seconds", type=int, default=30, metavar="N", help="wall time that it may take"
+        "--agent-seconds", type=seconds, default=30, metavar="N", help="wall time that it may take"
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from arh.canonical import digest
 from arh.errors import Problem, quoted
 from arh.harness.assertion_kinds import RECORD_FIELDS
 from arh.harness.assertion_rules import assertion_problems
@@ -332,12 +333,13 @@ def faults_are_expected(scenario: Scenario, _known: Known) -> Iterator[Problem]:
 
 def outcomes_differ(scenario: Scenario, _known: Known) -> Iterator[Problem]:
     """No alternative repeats another."""
-    seen: list[object] = []
+    seen: set[str] = set()
     for at, alternative in enumerate(scenario.expectations.acceptable_outcomes):
-        if alternative in seen:
+        found = digest(alternative.model_dump(mode="json"))
+        if found in seen:
             field = f"{_X}.acceptable_outcomes[{at}]"
             yield Problem("this alternative is there already", field=field)
-        seen.append(alternative)
+        seen.add(found)
 
 
 EXPECTATION_RULES: Final[tuple[Rule, ...]] = (

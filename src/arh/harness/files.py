@@ -75,12 +75,28 @@ def find_files(root: Path, suffix: str) -> tuple[tuple[PurePosixPath, ...], tupl
         if entry.is_symlink():
             if relative.suffix == suffix or entry.is_dir():
                 problems.append(_link(root, relative))
+        elif relative.suffix == suffix and not _is_text(relative):
+            problems.append(_unnameable(root, relative))
         elif relative.suffix == suffix and entry.is_file():
             files.append(relative)
         if len(files) > FILES_MAX:
             problems.append(Problem(f"there are more than {FILES_MAX} files", file=str(root)))
             break
     return tuple(sorted(files, key=lambda path: path.parts)), tuple(problems)
+
+
+def passed_over(root: Path, suffix: str) -> Iterator[tuple[PurePosixPath, str]]:
+    """Yield what looks as if it should be read and is not, with the reason, in sorted order."""
+    for entry, relative in _walk(root, PurePosixPath(), hidden=True):
+        name = entry.name
+        if relative.suffix.lower() != suffix or entry.is_symlink():
+            continue
+        if name.startswith("."):
+            yield relative, "is hidden and was not read"
+        elif relative.suffix != suffix:
+            yield relative, f"does not end in {suffix} and was not read"
+        elif not entry.is_file():
+            yield relative, "is not a regular file and was not read"
 
 
 def lines(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -91,18 +107,39 @@ def lines(data: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, stripped
 
 
-def _walk(root: Path, below: PurePosixPath) -> Iterator[tuple[os.DirEntry[str], PurePosixPath]]:
-    """Yield every visible entry below a folder, its folders entered but no links."""
+def _walk(
+    root: Path, below: PurePosixPath, *, hidden: bool = False
+) -> Iterator[tuple[os.DirEntry[str], PurePosixPath]]:
+    """Yield every entry below a folder, its visible folders entered but no links.
+
+    Names that begin with a dot are yielded only if `hidden` ones are wanted.
+    """
     try:
         with os.scandir(root / below) as entries:
-            found = sorted((e for e in entries if e.name[:1] != "."), key=lambda e: e.name)
+            found = sorted(
+                (e for e in entries if hidden or e.name[:1] != "."), key=lambda e: e.name
+            )
     except OSError:
         return
     for entry in found:
         relative = below / entry.name
         yield entry, relative
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(root, relative)
+        if entry.name[:1] != "." and entry.is_dir(follow_symlinks=False):
+            yield from _walk(root, relative, hidden=hidden)
+
+
+def _is_text(relative: PurePosixPath) -> bool:
+    """Return true if a report can name the path: it is UTF-8."""
+    try:
+        str(relative).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unnameable(root: Path, relative: PurePosixPath) -> Problem:
+    found = "the name of this file, or of a folder on the way, is not UTF-8"
+    return Problem(found, file=str(root / relative), hint="rename it")
 
 
 def _link(root: Path, relative: PurePosixPath) -> Problem:

@@ -72,9 +72,10 @@ def lint(
         for weakness in rule(located.scenario, world)
     ]
     found += _upgraded(suite)
+    found += [LintWarning(at.location, "not-read", "", at.text) for at in suite.passed_over]
     found += _same_stimulus(suite.scenarios)
     order = {located.location: at for at, located in enumerate(suite.scenarios)}
-    return tuple(sorted(found, key=lambda warning: order[warning.location]))
+    return tuple(sorted(found, key=lambda warning: order.get(warning.location, -1)))
 
 
 def broad_count(scenario: Scenario, world: World) -> Iterator[Weakness]:

@@ -24,6 +24,7 @@ from arh.errors import safe
 from arh.harness.diagnostics import Diagnostics
 from arh.harness.evidence_store import EvidenceWriter
 from arh.harness.exits import BY_DECISION, guarded
+from arh.harness.option_types import seconds, seed
 from arh.harness.pipeline import Pipeline, run_suite
 from arh.harness.plan import plan_runs
 from arh.harness.reports import ReportFolder
@@ -137,6 +138,7 @@ def _not_redacted(pipeline: Pipeline) -> int:
 
 def _scorecard(trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict]) -> Scorecard:
     suite, plan, profile = trial.suite, trial.plan, trial.profile
+    notes = (*suite.loaded.passed_over, *suite.loaded.notes)
     metrics = compute(verdicts, suite.loaded.scenarios, plan, suite.pack)
     decision = decide(profile.profile, metrics, verdicts, plan, trial.baseline, about=about)
     return build(
@@ -146,7 +148,7 @@ def _scorecard(trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict]) 
         metrics,
         SuiteRun(plan, tuple(verdicts), suite.pack, frozenset(RULES)),
         baseline=trial.baseline,
-        notes=[f"{note.location}: {note.text}" for note in suite.loaded.notes],
+        notes=[f"{note.location}: {note.text}" for note in notes],
     )
 
 
@@ -198,7 +200,7 @@ def parser() -> argparse.ArgumentParser:
     add("--save-baseline", type=Path, metavar="FILE", help="save this run as a baseline")
     add("--out", metavar="DIR", help=f"report folder (default {LATEST})")
     add("--only", action="append", default=[], metavar="PATTERN", help="run a part: id or tag:NAME")
-    add("--seed", type=int, default=bootstrap.SEED, metavar="N", help="seed of the plan")
+    add("--seed", type=seed, default=bootstrap.SEED, metavar="N", help="seed of the plan")
     add(
         "--as-of",
         type=date.fromisoformat,
@@ -210,7 +212,7 @@ def parser() -> argparse.ArgumentParser:
     add("--agent", metavar="COMMAND", help="agent to test, over JSON lines (default the reference)")
     add(
         "--agent-seconds",
-        type=int,
+        type=seconds,
         default=30,
         metavar="N",
         help="wall time of the agent for each task",

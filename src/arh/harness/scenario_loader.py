@@ -16,10 +16,10 @@ from typing import Final
 
 from arh import canonical
 from arh.canonical import JsonValue
-from arh.errors import AuthoringError, Problem
+from arh.errors import AuthoringError, Problem, safe
 from arh.harness.authoring import capped, read_model, shown
 from arh.harness.datasets import DatasetCatalogue
-from arh.harness.files import LINE_BYTES_MAX, find_files, lines, read_inside
+from arh.harness.files import LINE_BYTES_MAX, find_files, lines, passed_over, read_inside
 from arh.harness.known import EVALUATORS, Known
 from arh.harness.scenario_rules import scenario_problems
 from arh.records.control.plan import Located
@@ -34,7 +34,7 @@ _SUFFIX: Final = ".jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What an upgrade filled in for one scenario because its file cannot say it."""
+    """What an upgrade filled in for a scenario, or which file was passed over and why."""
 
     location: str
     text: str
@@ -42,11 +42,15 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class LoadedSuite:
-    """Scenarios in file order; `digest` covers names and bytes of all files."""
+    """Scenarios in file order; `digest` covers names and bytes of all files.
+
+    `passed_over` are files that look like scenarios' and were not read.
+    """
 
     scenarios: tuple[Located, ...]
     digest: str
     notes: tuple[Note, ...] = ()
+    passed_over: tuple[Note, ...] = ()
 
 
 def load_scenarios(
@@ -82,7 +86,9 @@ def load_scenarios(
     suite.check_together()
     if suite.problems:
         raise AuthoringError(*capped(suite.problems))
-    return LoadedSuite(tuple(suite.located), suite.digest(), tuple(suite.notes))
+    return LoadedSuite(
+        tuple(suite.located), suite.digest(), tuple(suite.notes), tuple(suite.passed_over)
+    )
 
 
 class _Suite:
@@ -92,6 +98,7 @@ class _Suite:
         self.known = known
         self.located: list[Located] = []
         self.notes: list[Note] = []
+        self.passed_over: list[Note] = []
         self.problems: list[Problem] = []
         self._files: list[tuple[str, str]] = []
         self._shown: dict[str, str] = {}
@@ -104,6 +111,7 @@ class _Suite:
         if root.is_dir():
             files, problems = find_files(root, _SUFFIX)
             self.problems += problems
+            self.passed_over = [Note(safe(str(at)), why) for at, why in passed_over(root, _SUFFIX)]
             return root, files, None
         path, only = _file_and_line(root)
         if not path.is_file():

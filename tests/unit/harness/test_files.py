@@ -9,7 +9,7 @@ import pytest
 
 from arh.errors import Problem
 from arh.harness import files
-from arh.harness.files import find_files, lines, read_inside
+from arh.harness.files import find_files, lines, passed_over, read_inside
 
 
 @pytest.fixture(name="root", params=[True, False], ids=["by folder", "by path"])
@@ -101,3 +101,34 @@ def test_lines_keep_their_numbers() -> None:
     data = "a\r\n\n \t\nb\u2028c".encode()
 
     assert list(lines(data)) == [(1, b"a"), (4, "b\u2028c".encode())]
+
+
+def test_what_looks_like_a_file_of_ours_and_is_not_read_is_named(tmp_path: Path) -> None:
+    """Spelled otherwise, hidden, a folder, a pipe: each with the reason."""
+    (tmp_path / "a").mkdir()
+    for name in ("a/B.JSONL", "a/.c.jsonl", "a/d.jsonl", "a/e.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "f.jsonl").mkdir()
+    os.mkfifo(tmp_path / "g.jsonl")
+
+    assert [(str(at), why) for at, why in passed_over(tmp_path, ".jsonl")] == [
+        ("a/.c.jsonl", "is hidden and was not read"),
+        ("a/B.JSONL", "does not end in .jsonl and was not read"),
+        ("f.jsonl", "is not a regular file and was not read"),
+        ("g.jsonl", "is not a regular file and was not read"),
+    ]
+    assert [str(at) for at in find_files(tmp_path, ".jsonl")[0]] == ["a/d.jsonl"]
+
+
+@pytest.mark.parametrize("name", [b"a-\xff.jsonl", b"\xff/a.jsonl"])
+def test_a_name_that_no_report_could_write_is_a_problem(tmp_path: Path, name: bytes) -> None:
+    """Whether it is the file's own or a folder's."""
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+
+    found, problems = find_files(tmp_path, ".jsonl")
+
+    assert (found, len(problems)) == ((), 1)
+    assert "is not UTF-8" in problems[0].found
+    assert str(problems[0]).encode()

@@ -296,3 +296,16 @@ def test_a_published_line_is_upgraded_and_says_what_was_filled_in(suite: Path) -
     assert loaded.scenarios[0].scenario.workflow == "shop@2"
     assert loaded.scenarios[0].scenario.source_class == "published"
     assert {note.location for note in loaded.notes} == {"golden/a.jsonl:1"}
+
+
+def test_a_file_that_is_passed_over_is_noted(suite: Path) -> None:
+    """A scenario under a name that nobody reads is not lost without a word."""
+    write(suite, "scenarios/golden/a.jsonl", [scenario_value({"id": "first-1"})])
+    write(suite, "scenarios/golden/b.JSONL", [scenario_value({"id": "second-1"})])
+
+    loaded = load(suite)
+
+    assert [at.scenario.id for at in loaded.scenarios] == ["first-1"]
+    assert [(note.location, note.text) for note in loaded.passed_over] == [
+        ("golden/b.JSONL", "does not end in .jsonl and was not read")
+    ]
