@@ -413,7 +413,7 @@ def _canonical(value: object, plain: bool) -> bytes:  # noqa: FBT001 - what `_wa
         return data
     import rfc8785  # noqa: PLC0415 - 8 ms that few values need
 
-    return rfc8785.dumps(value)  # type: ignore[arg-type]
+    return rfc8785.dumps(value)  # type: ignore[arg-type]  # `_walk` has looked
 
 
 def _utf8(text: str, value: object) -> bytes:
@@ -438,9 +438,9 @@ def _unpickled(data: bytes) -> Json:
 
 def _encoder() -> Callable[[object, int], Iterable[str]]:
     """Return a compact encoder, made once: `json.dumps` takes a third of its time to make one."""
-    make: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined]
+    make: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # untyped, in every CPython
     chunks: Callable[[object, int], Iterable[str]]
-    chunks = make(None, _refuse_type, _QUOTED, None, ":", ",", True, False, False)  # noqa: FBT003
+    chunks = make(None, _refuse_type, _QUOTED, None, ":", ",", True, False, False)  # noqa: FBT003 - C takes no names
     return chunks
 
 

@@ -88,7 +88,7 @@ class ScenarioItem(pytest.Item):
 
     def __init__(self, *, located: Located, **options: object) -> None:
         """Hold the scenario."""
-        super().__init__(**options)  # type: ignore[arg-type] # pytest passes what it needs
+        super().__init__(**options)  # type: ignore[arg-type]  # pytest passes what it needs
         self.located = located
         self.add_marker("arh")
         self.extra_keyword_matches.update(located.scenario.tags)

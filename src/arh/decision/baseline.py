@@ -241,5 +241,5 @@ def _major(version: str) -> str:
 
 
 def _short(text: str) -> str:
-    is_digest = len(text) == 64 and set(text) <= set("0123456789abcdef")  # noqa: PLR2004
+    is_digest = len(text) == 64 and set(text) <= set("0123456789abcdef")  # noqa: PLR2004 - SHA-256 in hex
     return text[:12] if is_digest else text or "none"

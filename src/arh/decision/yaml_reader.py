@@ -117,7 +117,7 @@ class _Builder:
         self._wrong(node.start_mark, f"the tag `{node.tag}` is not accepted")
         return None
 
-    def _fields(self, node: Any, path: Path) -> Iterator[tuple[str, JsonValue]]:  # noqa: ANN401
+    def _fields(self, node: Any, path: Path) -> Iterator[tuple[str, JsonValue]]:  # noqa: ANN401 - as above
         seen: set[str] = set()
         for key, value in node.value:
             name = key.value if type(key).__name__ == "ScalarNode" else ""
@@ -130,7 +130,7 @@ class _Builder:
                 self.lines[*path, name] = key.start_mark.line + 1
                 yield name, self._value(value, (*path, name))
 
-    def _scalar(self, node: Any) -> JsonValue:  # noqa: ANN401
+    def _scalar(self, node: Any) -> JsonValue:  # noqa: ANN401 - as above
         text, tag = node.value, node.tag.removeprefix(_TAG)
         if tag == "str":
             return str(text)
@@ -141,7 +141,7 @@ class _Builder:
         self._wrong(node.start_mark, f"`{text}` of the type `{tag}` is not accepted", "quote it")
         return None
 
-    def _number(self, node: Any, text: str) -> JsonValue:  # noqa: ANN401
+    def _number(self, node: Any, text: str) -> JsonValue:  # noqa: ANN401 - as above
         if _INTEGER.fullmatch(text) and len(text) <= 16:  # noqa: PLR2004 - below 2^53
             return int(text)
         number = float(text) if _DECIMAL.fullmatch(text) else math.nan
@@ -151,12 +151,12 @@ class _Builder:
         self._wrong(node.start_mark, f"`{text}` is not an exact decimal number", hint)
         return None
 
-    def _wrong(self, mark: Any, found: str, hint: str = "") -> None:  # noqa: ANN401
+    def _wrong(self, mark: Any, found: str, hint: str = "") -> None:  # noqa: ANN401 - as above
         line = None if mark is None else mark.line + 1
         self.problems.append(Problem(found, file=self.file, line=line, hint=hint))
 
 
-def _yaml() -> Any:  # noqa: ANN401
+def _yaml() -> Any:  # noqa: ANN401 - imported on use
     from ruamel.yaml import YAML  # noqa: PLC0415 - see above
 
     return YAML(typ="safe", pure=True)

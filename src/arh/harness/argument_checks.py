@@ -108,7 +108,7 @@ def _expected(
     """
     if predicate.one_of is not None:
         given = None if value is _ABSENT else value
-        right = any(equal(given, each) for each in predicate.one_of)  # type: ignore[arg-type]
+        right = any(equal(given, each) for each in predicate.one_of)  # type: ignore[arg-type]  # JSON, or `None`
         return "" if right else listed(map(shown, predicate.one_of))
     if value is _ABSENT:
         return ""
@@ -138,7 +138,7 @@ def _is_mentioned(value: object, said: str, *, is_amount: bool) -> bool:
     if is_amount and isinstance(value, int):
         named = {reading for amount in amounts(said) for reading in amount.readings}
         return value in named | {n for each in numbers(said) for n in minor_units(each)}
-    parts = [*texts_of(value), *(str(n) for _, n in numbers_of(value))]  # type: ignore[arg-type]
+    parts = [*texts_of(value), *(str(n) for _, n in numbers_of(value))]  # type: ignore[arg-type]  # an argument is JSON
     return bool(parts) and all(holds_token(said, plain(part)) for part in parts)
 
 
@@ -177,7 +177,7 @@ def _wrong(
     expected: str,
     call: CallEvidence,
 ) -> Fault:
-    found = "absent" if value is _ABSENT else shown(value)  # type: ignore[arg-type]
+    found = "absent" if value is _ABSENT else shown(value)  # type: ignore[arg-type]  # an argument is JSON
     message = f"{safe(about.tool)} {safe(about.argument)} is {found}, not {expected}"
     return _fault(rule, message, expected, found, call)
 

@@ -119,7 +119,7 @@ def _present(loc: Iterable[int | str], value: object, *, missing: bool) -> tuple
     steps = list(loc)
     for at, step in enumerate(steps):
         if _has(value, step):
-            value = value[step]  # type: ignore[index]
+            value = value[step]  # type: ignore[index]  # `_has` has looked
         elif not (missing and at == len(steps) - 1):
             continue
         path.append(step)

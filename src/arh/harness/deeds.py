@@ -99,7 +99,15 @@ class Deeds:
 
 def _answered(call: CallEvidence) -> Deed:
     names = frozenset((*texts_of(call.result), *texts_of(call.arguments or {})))
-    return Deed(call.tool, (), names, None, True, call.event_id, call.operation_id)  # noqa: FBT003
+    return Deed(
+        tool=call.tool,
+        keys=(),
+        names=names,
+        amount=None,
+        confirmed=True,
+        event_id=call.event_id,
+        operation_id=call.operation_id,
+    )
 
 
 def _shown(keys: Sequence[str], commit: CommitEvidence, calls: Sequence[CallEvidence]) -> bool:

@@ -123,7 +123,7 @@ def incident_is_in_the_data(scenario: Scenario, known: Known) -> Iterator[Proble
     rows = [dict(c.row) for c in scenario.runtime.changes if c.collection == _INCIDENTS]
     for ref in scenario.runtime.dataset_refs:
         found = known.catalogue.load(ref.collection) if ref.collection == _INCIDENTS else ()
-        rows += [] if isinstance(found, tuple) else [r.value.value() for r in found.records]  # type: ignore[misc]
+        rows += [] if isinstance(found, tuple) else [r.value.value() for r in found.records]  # type: ignore[misc]  # a row is an object
     if not any(incident.items() <= row.items() for row in rows):
         yield Problem(
             shown(incident),

@@ -20,13 +20,13 @@ def quick(cls: type[T]) -> type[T]:
 
     A subclass keeps the careful one, since it may have other slots.
     """
-    taken: Any = fields(cls)  # type: ignore[arg-type]
+    taken: Any = fields(cls)  # type: ignore[arg-type]  # callers pass dataclasses
     names = ", ".join(field.name for field in taken)
     known: dict[str, Any] = {
         "careful": cls.__init__,
         "cls": cls,
         "thaw": object.__setattr__,
-        "twin": type(cls.__name__, (), {"__slots__": cls.__slots__}),  # type: ignore[attr-defined]
+        "twin": type(cls.__name__, (), {"__slots__": cls.__slots__}),  # type: ignore[attr-defined]  # it has slots
         **{f"_{field.name}": field.default for field in taken},
     }
     parameters = ", ".join(
@@ -41,5 +41,5 @@ def quick(cls: type[T]) -> type[T]:
     )
     exec("\n".join(source), known)  # noqa: S102 - as `dataclass` itself does, of field names alone
     known["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
-    cls.__init__ = known["__init__"]  # type: ignore[method-assign]
+    cls.__init__ = known["__init__"]  # type: ignore[method-assign]  # what this is for
     return cls

@@ -23,6 +23,7 @@ Object = dict[str, JsonValue]
 
 NEVER_REVIEWED: Final = "1970-01-01"
 MINOR_UNITS: Final = 100
+ROUNDING: Final = 1e-6  # what binary fractions may be off by
 _FIXTURE: Final = "control-fixture"
 _LIE: Final = "false-success"
 _NOT_A_SLUG: Final = re.compile(r"[^a-z0-9]+")
@@ -350,10 +351,10 @@ def _assertion(assertion: JsonValue, work: _Work) -> JsonValue:
 def _in_minor_units(fields: Object, work: _Work, as_key: str = "amount") -> Object:
     """Return the fields with `amount` in hundredths, as 3.0 counts money; the rest as it is."""
     amount = fields.get("amount")
-    if type(amount) not in (int, float):
+    if isinstance(amount, bool) or not isinstance(amount, int | float):
         return {**fields} if as_key == "amount" else {}
-    hundredths = round(float(amount) * MINOR_UNITS)  # type: ignore[arg-type]
-    if abs(float(amount) * MINOR_UNITS - hundredths) > 1e-6:  # type: ignore[arg-type]  # noqa: PLR2004
+    hundredths = round(float(amount) * MINOR_UNITS)
+    if abs(float(amount) * MINOR_UNITS - hundredths) > ROUNDING:
         work.problems.append(Problem(str(amount), "an amount in whole hundredths", field="amount"))
     work.notes.append(f"the amount {amount} became {hundredths} minor units")
     return {**{k: v for k, v in fields.items() if k != "amount"}, as_key: hundredths}

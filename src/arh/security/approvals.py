@@ -11,7 +11,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from arh.canonical import JsonValue, encode
 from arh.ports.sue import GrantVerifier
@@ -32,7 +32,7 @@ Cause = Literal[
 ]
 """Why no grant binds, in the order of the checks; `approval_replayed` comes from redemption."""
 
-CAUSES: Final[tuple[Cause, ...]] = Cause.__args__  # type: ignore[attr-defined]
+CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 _RANK: Final[dict[Cause, int]] = {cause: rank for rank, cause in enumerate(CAUSES)}
 
 

@@ -169,7 +169,7 @@ class _Branch:
         """SHA-256 of a one byte and the digests of the sixteen children."""
         if not self._digest:
             # Most children are as they were: theirs is at hand, without a call for each.
-            parts = b"".join([child._digest or child.digest for child in self.children])  # noqa: SLF001
+            parts = b"".join([child._digest or child.digest for child in self.children])  # noqa: SLF001 - its own class
             self._digest = sha256(b"\x01" + parts).digest()
         return self._digest
 

@@ -256,7 +256,7 @@ class Redactor:
         exchanged: Data = _replaced(data, tokens)
         return exchanged
 
-    def _kept(self, value: Any, fields: Fields, sensitive: frozenset[str]) -> Any:  # noqa: ANN401
+    def _kept(self, value: Any, fields: Fields, sensitive: frozenset[str]) -> Any:  # noqa: ANN401 - a JSON value
         """Return a copy with the values of undeclared, sensitive and secret fields exchanged."""
         if isinstance(value, list):
             return [self._kept(item, fields, sensitive) for item in value]

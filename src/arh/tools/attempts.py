@@ -75,7 +75,7 @@ class Attempt:
         arguments, result = self.arguments, self.result
         if self.sensitive:
             names = frozenset(self.sensitive)
-            arguments = masked(arguments, names)  # type: ignore[assignment]
+            arguments = masked(arguments, names)  # type: ignore[assignment]  # an object stays one
             result = masked(result, names)
         unread = self.arguments is None and not self.sensitive
         return {

@@ -56,7 +56,7 @@ def fail(_decision: AuthorizationDecision) -> AuthorizationDecision:
 
 def nothing(_decision: AuthorizationDecision) -> AuthorizationDecision:
     """Answer with something that is no decision."""
-    return None  # type: ignore[return-value]
+    return None  # type: ignore[return-value]  # the defect itself
 
 
 def across_tenants(decision: AuthorizationDecision) -> AuthorizationDecision:
@@ -188,7 +188,7 @@ DEFECTS: tuple[Defect, ...] = (
         "a decision point whose status is not a known one",
         "guardrails.fail_closed",
         BLOCKED,
-        composer=answering(lambda d: replace(d, status="ALLOW")),  # type: ignore[arg-type]
+        composer=answering(lambda d: replace(d, status="ALLOW")),  # type: ignore[arg-type]  # the defect itself
     ),
     in_run(
         "decision-points.answers-late",

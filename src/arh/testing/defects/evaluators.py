@@ -50,7 +50,7 @@ class Judging:
         self, evidence: Evidence, scenario: Scenario, pack: WorkflowPack
     ) -> EvaluationResult:
         """Return what the judgement comes to."""
-        return self.judge(self.real, evidence, scenario, pack)  # type: ignore[return-value]
+        return self.judge(self.real, evidence, scenario, pack)  # type: ignore[return-value]  # the defect itself
 
 
 def instead(name: str, judge: Judge) -> MakeJudges:

@@ -65,7 +65,7 @@ class Exchange:
 
 def exchanged(**parts: object) -> Compose:
     """Return what makes a composer that exchanges these parts of an `Exchange`."""
-    exchange = replace(Exchange(), **parts)  # type: ignore[arg-type]
+    exchange = replace(Exchange(), **parts)  # type: ignore[arg-type]  # its fields, by name
     return lambda configuration, agent: ExchangingComposer(configuration, agent, exchange=exchange)
 
 

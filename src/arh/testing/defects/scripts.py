@@ -67,7 +67,7 @@ class WordlessModel:
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Return nothing."""
-        return None  # type: ignore[return-value]
+        return None  # type: ignore[return-value]  # the defect itself
 
 
 DEFECTS: tuple[Defect, ...] = (
