@@ -31,18 +31,23 @@ from arh.harness.evaluators.non_progress import NonProgressEvaluator
 from arh.harness.evaluators.outcome import OutcomeEvaluator
 from arh.harness.evaluators.response import ResponseEvaluator
 from arh.harness.evaluators.trajectory import TrajectoryEvaluator
+from arh.harness.null_agent import BenchOf
 from arh.harness.patterns import check_pack
-from arh.harness.pipeline import Pipeline
+from arh.harness.pipeline import Pipeline, tried_idle
+from arh.harness.plan import plan_runs
+from arh.harness.recorder import keep_all
 from arh.harness.roots import Root, find_root
 from arh.harness.rules import RULES
 from arh.harness.runner import Bench
 from arh.harness.scenario_loader import LoadedSuite, load_scenarios
 from arh.harness.tracing import Tracing
+from arh.harness.watchdog import AgentThread
 from arh.model.scripted import ScriptedModel
 from arh.model.scripts import Scripts, load_scripts
 from arh.ports.control import AttemptSource, Evaluator, SystemUnderEvaluation
 from arh.ports.environment import Environment
 from arh.ports.sue import Agent, DecisionPoint, Gateway, Model, Store, Telemetry
+from arh.records.control.evidence import StateView
 from arh.records.control.plan import Located, RunPlan
 from arh.records.control.scenario import Scenario
 from arh.records.control.scorecard import About
@@ -333,8 +338,30 @@ def pipeline(
         bench.clock, bench.task_ms_max = "hybrid", under_test.wall_s_max * 1000
     if tracing is not None:
         bench.telemetry = tracing.port
-    replay = replayer(suite, plan, under_test)
-    return Pipeline(bench, suite.catalogue, suite.evaluators, replay, tracing)
+    replay, idle = replayer(suite, plan, under_test), idle_bench(suite, plan)
+    return Pipeline(bench, suite.catalogue, suite.evaluators, replay, tracing, idle)
+
+
+def idle_bench(suite: Suite, plan: RunPlan) -> BenchOf:
+    """Return what makes the bench of a plan with another agent, for runs that leave nothing."""
+    states: dict[str, tuple[bytes, StateView]] = {}
+    thread = AgentThread()
+
+    def bench_of(agent: Agent) -> Bench:
+        composer = Composer(suite.configuration, lambda _actor, _telemetry: agent, "null")
+        bench = Bench(composer, suite.pack, plan.digest, redact=keep_all)
+        bench.states, bench.thread = states, thread
+        return bench
+
+    return bench_of
+
+
+def idle_of(suite: Suite) -> tuple[str, ...]:
+    """Return the acceptance scenarios of a suite, by id, that an agent passes by doing nothing."""
+    plan = plan_runs(suite.loaded.scenarios, seed=SEED)
+    one = pipeline(suite, plan, UnderTest())
+    found = {run.located.scenario.id for run in plan.runs if tried_idle(run, one)}
+    return tuple(sorted(found))
 
 
 def trace_to(folder: Path, *, wanted: bool) -> Tracing | None:

@@ -267,6 +267,23 @@ IMPLICIT_CONTROLS: Final[Mapping[str, tuple[Control, ...]]] = {
             "looks at the failure of buy-a-lamp-001 (outcome.no_alternative_holds)",
         ),
     ),
+    "work_demanded": (
+        Control(
+            PASS_RATE,
+            lambda s: (
+                s.change("buy-a-lamp-001", lambda v: replace(v, idle_passes=True)),
+                s.change("guarded-001", lambda v: replace(v, idle_passes=False)),
+            ),
+            "inconclusive",
+            "an agent that does nothing passes buy-a-lamp-001",
+        ),
+        Control(
+            PASS_RATE,
+            lambda s: s.change("guarded-001", lambda v: replace(v, idle_passes=False)),
+            "inconclusive",
+            "an agent that does nothing could not be tried on buy-a-lamp-001",
+        ),
+    ),
 }
 TYPE_CONTROLS: Final[Mapping[str, tuple[Control, ...]]] = {
     "absolute": (

@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 import pytest
 
 from arh.agent.loop import ReferenceAgent
+from arh.bootstrap import idle_of
 from arh.canonical import line
 from arh.harness.lint import lint
 from arh.model.scripts import Scripts
@@ -272,6 +273,11 @@ def test_the_suite_has_no_weak_scenario() -> None:
 
     warnings = lint(suite.loaded, pack=suite.pack, catalogue=suite.catalogue, as_of=REVIEWED)
     assert warnings == ()
+
+
+def test_inaction_passes_nowhere() -> None:
+    """What the gate asks of a suite before it decides by it."""
+    assert idle_of(BENCH.suite) == ()
 
 
 def test_every_script_is_used() -> None:

@@ -29,6 +29,7 @@ from arh.harness.release_gate import profile_path
 from arh.harness.rules import RULES
 from arh.records.control.gate import GateDecision
 from arh.records.control.scorecard import About
+from arh.records.control.verdict import ScenarioVerdict
 from arh.render.text import console
 
 
@@ -51,7 +52,8 @@ def decided(folder: EvidenceFolder, chosen: argparse.Namespace) -> GateDecision:
     profile = load_profile(profile_path(chosen.profile), rules=RULES)
     baseline = None if chosen.baseline is None else load_baseline(chosen.baseline)
     plan, about = folder.plan(), _about(folder)
-    verdicts = tuple(judge_folder(folder, bootstrap.default_evaluators(), pack))
+    judged = judge_folder(folder, bootstrap.default_evaluators(), pack)
+    verdicts = tuple(_tried(verdict, about) for verdict in judged)
     _print(*(f"{verdict.status:<13} {verdict.scenario_id}" for verdict in verdicts))
     metrics = compute(verdicts, [run.located for run in plan.runs], plan, pack)
     decision = decide(profile.profile, metrics, verdicts, plan, baseline, about=about)
@@ -68,6 +70,13 @@ def _about(folder: EvidenceFolder) -> About:
         hint = "judge evidence with the arh that wrote it"
         raise AuthoringError.of(found, file="manifest.json", field="about", hint=hint) from None
     return replace(about, evidence=folder.digest, runs_recorded=len(folder.manifest["runs"]))
+
+
+def _tried(verdict: ScenarioVerdict, about: About) -> ScenarioVerdict:
+    """Return the verdict with what the gate saw of an agent that does nothing; none acts here."""
+    if about.idle_passes is None or verdict.role != "acceptance":
+        return verdict
+    return replace(verdict, idle_passes=verdict.scenario_id in about.idle_passes)
 
 
 def _print(*lines: str) -> None:

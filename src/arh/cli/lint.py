@@ -1,4 +1,7 @@
-"""`arh lint PATH`: checks scenarios without running them, and warns of those that prove little."""
+"""`arh lint PATH`: checks scenarios, and warns of those that prove little.
+
+Of every acceptance scenario, one run is made with an agent that does nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,25 @@ from arh.sim.clock import today
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print every warning; with --strict, a warning makes the exit code 1. Errors exit with 2."""
+    """Print every warning; a grave one, or any with --strict, makes the exit code 1.
+
+    What cannot be loaded exits with 2.
+    """
     chosen = _parser().parse_args(argv)
     suite = bootstrap.prepare(options.sources(chosen, scenarios=chosen.path))
-    warnings = lint(suite.loaded, pack=suite.pack, catalogue=suite.catalogue, as_of=chosen.as_of)
+    warnings = lint(
+        suite.loaded,
+        pack=suite.pack,
+        catalogue=suite.catalogue,
+        as_of=chosen.as_of,
+        idle=bootstrap.idle_of(suite),
+    )
     for warning in warnings:
         sys.stdout.write(f"{safe(str(warning))}\n")
     count = len(suite.loaded.scenarios)
     sys.stdout.write(f"{count} scenarios, {len(warnings)} warnings\n")
-    return 1 if warnings and chosen.strict else 0
+    grave = [warning for warning in warnings if warning.is_error or chosen.strict]
+    return 1 if grave else 0
 
 
 def _parser() -> argparse.ArgumentParser:

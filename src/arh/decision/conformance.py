@@ -285,6 +285,32 @@ def evidence_complete(seen: Seen) -> Found:
     return Found("pass", f"read the evidence of {plural(len(seen.pairs), 'run')}", observed, "all")
 
 
+def work_demanded(seen: Seen) -> Found:
+    """No acceptance scenario passes for an agent that does nothing.
+
+    Evidence that is judged anew without such runs says nothing of it; where some runs have an
+    answer, all must.
+    """
+    tried = [case for case in seen.acceptance if _idle(case) is not None]
+    idle = [case.scenario.id for case in tried if _idle(case)]
+    observed, required = f"{len(idle)} of {len(tried)} passed idle", "none"
+    if idle:
+        reason = f"an agent that does nothing passes {_named(idle)}"
+        return Found("inconclusive", reason, observed, required)
+    if not tried:
+        reason = "nobody tried here whether an agent that does nothing passes"
+        return Found("pass", reason, "not tried", required)
+    lost = [case.scenario.id for case in seen.acceptance if _idle(case) is None]
+    if lost:
+        reason = f"an agent that does nothing could not be tried on {_named(lost)}"
+        return Found("inconclusive", reason, observed, required)
+    return Found("pass", "inaction passes nowhere", observed, required)
+
+
+def _idle(case: Case) -> bool | None:
+    return None if case.verdict is None else case.verdict.idle_passes
+
+
 def failures_gated(seen: Seen) -> Found:
     """Every failed acceptance run made a metric worse that a blocking gate of the profile bounds.
 
@@ -317,6 +343,7 @@ IMPLICIT: Final[Mapping[str, Check]] = {
     "unjudged_within_limit": nothing_unjudged,
     "known_controls_behave": known_controls_behave,
     "failures_gated": failures_gated,
+    "work_demanded": work_demanded,
 }
 
 

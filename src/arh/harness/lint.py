@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, TypeAlias
@@ -26,6 +26,7 @@ from arh.records.packs import CollectionSpec, WorkflowPack
 from arh.records.upgrade import NEVER_REVIEWED
 
 REVIEW_DAYS: Final = 365
+IDLE: Final = "passes-without-work"
 _NEGATIVE: Final = ("absent", "never_committed")
 _POSITIVE: Final = ("count", "present", "ever_committed")
 
@@ -38,6 +39,11 @@ class LintWarning:
     rule: str
     field: str
     message: str
+
+    @property
+    def is_error(self) -> bool:
+        """True if the scenario proves nothing at all, and no release may rest on it."""
+        return self.rule == IDLE
 
     def __str__(self) -> str:
         """Read as one line: place, rule, field, what is weak."""
@@ -61,9 +67,22 @@ LintRule: TypeAlias = Callable[[Scenario, World], Iterator[Weakness]]
 
 
 def lint(
-    suite: LoadedSuite, *, pack: WorkflowPack, catalogue: DatasetCatalogue, as_of: date
+    suite: LoadedSuite,
+    *,
+    pack: WorkflowPack,
+    catalogue: DatasetCatalogue,
+    as_of: date,
+    idle: Collection[str] = (),
 ) -> tuple[LintWarning, ...]:
-    """Return every weakness of a suite, in the order of its lines."""
+    """Return every weakness of a suite, in the order of its lines.
+
+    Args:
+        suite: The scenarios.
+        pack: The workflow that they are for.
+        catalogue: The data that they refer to.
+        as_of: The date of today.
+        idle: The scenarios, by id, that an agent passed which did nothing.
+    """
     world = _world(pack, catalogue, as_of)
     found = [
         LintWarning(located.location, *weakness)
@@ -74,6 +93,7 @@ def lint(
     found += _upgraded(suite)
     found += [LintWarning(at.location, "not-read", "", at.text) for at in suite.passed_over]
     found += _same_stimulus(suite.scenarios)
+    found += _passed_idle(suite.scenarios, idle)
     order = {located.location: at for at, located in enumerate(suite.scenarios)}
     return tuple(sorted(found, key=lambda warning: order.get(warning.location, -1)))
 
@@ -219,6 +239,13 @@ def _declared(scenario: Scenario) -> dict[str, bool]:
         "response": x.response.deterministic != ResponseRules(),
         "fault_handling": x.fault_handling is not None,
     }
+
+
+def _passed_idle(scenarios: Iterable[Located], idle: Collection[str]) -> Iterator[LintWarning]:
+    message = "an agent that does nothing passes: demand an effect, an answer or another end"
+    for located in scenarios:
+        if located.scenario.id in idle:
+            yield LintWarning(located.location, IDLE, "expectations", message)
 
 
 def _upgraded(suite: LoadedSuite) -> Iterator[LintWarning]:

@@ -114,8 +114,9 @@ def decided(trial: Trial, console: Console) -> Scorecard:
     own.finished(
         not_redacted=_not_redacted(pipeline), not_sent=0 if tracing is None else tracing.unsent
     )
-    manifest = writer.close({"arh": trial.about.arh, "about": _plain(trial.about)})
-    about = replace(trial.about, evidence=manifest, runs_recorded=writer.written)
+    about = replace(trial.about, idle_passes=_idle(verdicts))
+    manifest = writer.close({"arh": about.arh, "about": _plain(about)})
+    about = replace(about, evidence=manifest, runs_recorded=writer.written)
     scorecard = _scorecard(trial, about, verdicts)
     report.finish(scorecard, verdicts)
     if trial.save_baseline is not None:
@@ -152,10 +153,19 @@ def _scorecard(trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict]) 
     )
 
 
+def _idle(verdicts: Sequence[ScenarioVerdict]) -> tuple[str, ...] | None:
+    """Return the scenarios that inaction passes or was not tried on, `None` if on none of them."""
+    acceptance = [verdict for verdict in verdicts if verdict.role == "acceptance"]
+    if all(verdict.idle_passes is None for verdict in acceptance):
+        return None
+    return tuple(sorted({v.scenario_id for v in acceptance if v.idle_passes is not False}))
+
+
 def _plain(about: About) -> dict[str, object]:
     """Return what ran as JSON, so that evidence can be decided on anew."""
     pairs = {name: [list(p) for p in getattr(about, name)] for name in ("evaluators", "tools")}
-    return {**asdict(about), **pairs}
+    idle = None if about.idle_passes is None else list(about.idle_passes)
+    return {**asdict(about), **pairs, "idle_passes": idle}
 
 
 def _save(path: Path, scorecard: Scorecard) -> None:

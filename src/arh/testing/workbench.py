@@ -19,6 +19,7 @@ from arh.decision.metrics import compute
 from arh.errors import AuthoringError
 from arh.harness.composition import compose
 from arh.harness.judge import judge
+from arh.harness.null_agent import passes_idle
 from arh.harness.plan import plan_runs
 from arh.harness.recorder import keep_all
 from arh.harness.roots import own_root
@@ -62,7 +63,8 @@ class Exercise:
     `patch` changes the scenario's JSON value in place before it is read, `script` is a model
     script's JSON value whatever its `config_id`, `composer` makes the composer, as a subclass that
     exchanges a control does, `evaluators` judge instead of the suite's own, `defect` is the name
-    that the evidence is stamped with, and `wall_ms_max` how long a hung agent is waited for.
+    that the evidence is stamped with, and `wall_ms_max` how long a hung agent is waited for. With
+    `idle` an agent that does nothing is tried on the scenario as well.
     """
 
     scenario_id: str
@@ -73,6 +75,7 @@ class Exercise:
     evaluators: Sequence[Evaluator] | None = None
     defect: str = ""
     wall_ms_max: int = WALL_MS_MAX
+    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,10 @@ class Workbench:
         output = execute(replace(composition, setup=stamped), self._bench(run, exercise, plan))
         judges = self.suite.evaluators if exercise.evaluators is None else exercise.evaluators
         verdict = judge(run.located, output.evidence, judges, self.suite.pack)
+        if exercise.idle:
+            bench_of = bootstrap.idle_bench(self.suite, plan)
+            passes = passes_idle(run, bench_of, self.suite.catalogue, judges)
+            verdict = replace(verdict, idle_passes=passes)
         return Tried(run.located, output, verdict)
 
     def _bench(self, run: PlannedRun, exercise: Exercise, plan: RunPlan) -> Bench:

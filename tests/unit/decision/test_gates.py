@@ -287,7 +287,7 @@ def test_everything_right_is_a_pass() -> None:
     """A whole suite in which nothing is wrong and nothing is missing."""
     decision = suite().decide(PASS_RATE, BYPASS)
 
-    assert (decision.decision, decision.reasons) == ("pass", ("all 8 blocking gates passed",))
+    assert (decision.decision, decision.reasons) == ("pass", ("all 9 blocking gates passed",))
 
 
 def test_a_failure_outweighs_what_is_missing() -> None:

@@ -138,6 +138,17 @@ def test_the_stronger_twin_is_spared(rule: str, strong: Mapping[str, Any], tmp_p
     assert [w for w in warnings(tmp_path, strong) if w.rule == rule] == []
 
 
+def test_a_scenario_that_inaction_passes_is_grave(tmp_path: Path) -> None:
+    """It is named as such, and the other one is not."""
+    located = tuple(Located(scenario({"id": f"s-{n}00"}), "a.jsonl", n, "d") for n in (1, 2))
+    suite = LoadedSuite(located, "digest")
+    found = lint(suite, pack=PACK, catalogue=catalogue(tmp_path), as_of=AS_OF, idle=["s-200"])
+
+    assert [(w.rule, w.location) for w in found if w.is_error] == [
+        ("passes-without-work", "a.jsonl:2")
+    ]
+
+
 def test_no_rule_lacks_a_weakness() -> None:
     """Each rule is shown to find something."""
     names = {rule.__name__.replace("_", "-") for rule in RULES}

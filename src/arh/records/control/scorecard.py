@@ -35,7 +35,9 @@ class About:
     `mode` is the measurement mode (A1: logical time, scripted model). `as_of` is the decision date,
     `YYYY-MM-DD`. A `partial` run is a filtered one, which can never pass. `root` says how the suite
     was found (flag, working, packaged, repository). `evidence` is the digest of the evidence's
-    manifest, `runs_recorded` the number of its runs.
+    manifest, `runs_recorded` the number of its runs. `idle_passes` names the acceptance scenarios
+    that an agent passes by doing nothing, or on which that could not be tried; `None` where nobody
+    tried.
     """
 
     arh: str
@@ -60,6 +62,7 @@ class About:
     runs_recorded: int = 0
     evaluators: Pairs = ()
     tools: Pairs = ()
+    idle_passes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

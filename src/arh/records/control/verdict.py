@@ -74,7 +74,8 @@ class ScenarioVerdict:
     `status` is pass, fail, indeterminate or error; `levels` gives each level's own status;
     `excused` are the findings that were left out of the results since the scenario names them as
     failures by design; `missing` are the rules that it names and that were not found, or not as
-    often as it says.
+    often as it says. `idle_passes` says whether an agent that does nothing passes the scenario,
+    `None` where nobody tried.
     """
 
     scenario_id: str
@@ -94,6 +95,7 @@ class ScenarioVerdict:
     claims: tuple[str, ...] = ()
     replay: str = ""
     location: str = ""
+    idle_passes: bool | None = None
 
     def result(self, evaluator: str) -> EvaluationResult | None:
         """Return one evaluator's result, or `None` if it was not run."""

@@ -22,8 +22,8 @@ from arh.harness.scenario_loader import load_scenarios
 from arh.security.credentials import CredentialVault, assert_unexposed
 from arh.testing.defects.agents import FAITHFUL, GOLDEN
 from arh.testing.defects.gates import FLAWLESS
-from arh.testing.defects.planting import LOADER, Catcher, Defect, Read, in_run, in_text
-from arh.testing.workbench import Workbench
+from arh.testing.defects.planting import LOADER, Catcher, Defect, Read, in_run, in_suite, in_text
+from arh.testing.workbench import Exercise, Workbench
 
 PROFILE: Final = "profile"
 BASELINE: Final = "baseline"
@@ -32,6 +32,76 @@ START: Final = "start-up"
 Anything: TypeAlias = Any  # the JSON value of whatever is broken
 Break: TypeAlias = Callable[[dict[str, Any]], object]
 Text: TypeAlias = Callable[[bytes], bytes]
+
+
+# --- scenarios that inaction passes --------------------------------------------------------------
+
+
+def idle(identity: str, breaks: str, **fields: object) -> Defect:
+    """Return a scenario that demands this outcome and no more, and that inaction passes."""
+
+    def weaken(value: dict[str, Anything]) -> None:
+        allowed = value["expectations"]["unchanged_except"]
+        demanded = {"unchanged_except": allowed, "pass_criteria": {"outcome": "pass"}}
+        value["expectations"] = {**demanded, **fields}
+
+    return in_suite(
+        f"suite.idle-{identity}",
+        breaks,
+        "work_demanded",
+        (Exercise(GOLDEN, idle=True),),
+        profile=FLAWLESS,
+        planted=(Exercise(GOLDEN, patch=weaken, idle=True),),
+    )
+
+
+def demanding(kind: str, collection: str, **fields: object) -> list[dict[str, object]]:
+    """Return acceptable outcomes of one assertion."""
+    assertion = {"kind": kind, "collection": collection, "where": {"account_id": "A-5050"}}
+    return [{"all_of": [{**assertion, **fields}]}]
+
+
+IDLE: Final[tuple[Defect, ...]] = (
+    idle(
+        "absent",
+        "a scenario that demands no credit for an account that does not exist",
+        acceptable_outcomes=demanding("absent", "credits"),
+    ),
+    idle(
+        "total",
+        "a scenario that demands a sum of at least nothing",
+        acceptable_outcomes=demanding("total", "credits", field="amount", minimum=0),
+    ),
+    idle("unchanged", "a scenario that allows one change and demands none"),
+    idle(
+        "count-none",
+        "a scenario that demands no ticket of an account that does not exist",
+        acceptable_outcomes=demanding("count", "tickets", expected=0),
+    ),
+    idle(
+        "count-or-none",
+        "a scenario that takes a ticket as well as none",
+        acceptable_outcomes=[
+            *demanding("count", "tickets", where={"account_id": "A-1007"}, expected=1),
+            *demanding("count", "tickets", where={"account_id": "A-1007"}, expected=0),
+        ],
+    ),
+    idle(
+        "empty-set",
+        "a scenario that demands an empty set of tickets",
+        acceptable_outcomes=demanding("set_equals", "tickets", field="category", expected=[]),
+    ),
+    idle(
+        "seeded",
+        "a scenario that demands a row which is there before the run",
+        acceptable_outcomes=demanding("present", "accounts", where={"account_id": "A-1007"}),
+    ),
+    idle(
+        "invariant",
+        "a scenario that demands what always holds",
+        invariants=[{"kind": "tenant_isolated", "collection": "tickets"}],
+    ),
+)
 
 
 # --- scenarios -----------------------------------------------------------------------------------
@@ -185,6 +255,7 @@ def exposed(_bench: Workbench, broken: bool) -> object:  # noqa: FBT001 - see `i
 
 
 DEFECTS: tuple[Defect, ...] = (
+    *IDLE,
     in_scenario(
         "suite.deletes-the-criteria",
         "a failing scenario whose criteria were deleted",
