@@ -19,6 +19,7 @@ from arh.harness.effects import SIDE_EFFECTS, Effect, Rows, equal, frozen, row_o
 from arh.harness.wording import listed, money, plural, selector, shown
 from arh.records.control.evidence import StateRow
 from arh.records.control.scenario import Assertion
+from arh.records.quick import quick
 
 EVENTS_MAX: Final = 10
 RECORD_FIELDS: Final = ("record.key", "record.revision", "record.tenant")
@@ -26,6 +27,7 @@ WITH_INITIAL: Final = frozenset({"tenant_isolated", "transition"})
 Identities = frozenset[tuple[str, str]]  # (subject, tenant) of everybody who may act
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Holds:
     """Whether an assertion holds (`None`: it cannot be told), and what was found instead."""

@@ -27,6 +27,7 @@ from arh.harness.effects import SIDE_EFFECTS, Effect, RowChange, Rows, effects, 
 from arh.ports.sue import StateReader
 from arh.records.control.evidence import CommitEvidence, StateRow, StateView
 from arh.records.control.scenario import Assertion
+from arh.records.quick import quick
 from arh.records.state import Change, CommitEntry, Record
 
 Source = Callable[[str], Iterable[StateRow] | None]
@@ -93,6 +94,7 @@ def _at_end(a: Assertion, states: States) -> Selection:
     return selection
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class InvariantResult:
     """One check of one invariant."""

@@ -34,6 +34,7 @@ from arh.harness.texts import (
 from arh.records.control.evidence import Evidence
 from arh.records.envelope import ResponseEnvelope, envelope_of
 from arh.records.packs import ClaimPattern, WorkflowPack
+from arh.records.quick import quick
 from arh.regex import compiled
 
 ClaimStatus = Literal["completed", "blocked", "failed", "pending", "unknown", "denied"]
@@ -43,6 +44,7 @@ WINDOW_CHARS: Final = 300
 _JSON_BEGINS: Final = frozenset('{["-0123456789tf')
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One thing that an answer says of an action; an empty action is the task as a whole.
@@ -79,6 +81,7 @@ class ProseClaim:
         return self.status != "completed"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Something an agent said to its user: a final answer, or (not `final`) a question on the way.

@@ -14,9 +14,11 @@ from arh.harness.effects import by_operation
 from arh.harness.texts import texts_of
 from arh.records.control.evidence import CallEvidence, CommitEvidence, Evidence
 from arh.records.packs import WorkflowPack
+from arh.records.quick import quick
 from arh.records.tools import ToolManifest
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Deed:
     """One thing that was done.

@@ -15,6 +15,7 @@ from typing import Any, Final
 from arh.canonical import JsonValue
 from arh.records.control.evidence import CommitEvidence, StateRow, StateView
 from arh.records.packs import WorkflowPack
+from arh.records.quick import quick
 from arh.records.tools import ToolManifest
 
 SIDE_EFFECTS: Final = "side_effects"
@@ -23,6 +24,7 @@ Place = tuple[str, str]  # tenant and key: what identifies a row in its collecti
 Rows = dict[Place, StateRow]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Effect:
     """One record as one commit left it; `row` is `None` where the commit removed it."""
@@ -50,6 +52,7 @@ class Effect:
         return self.tenant, self.key
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RowChange:
     """One step of one record; without events, nothing that was committed accounts for it."""

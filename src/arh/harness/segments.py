@@ -19,6 +19,7 @@ from arh.records.control.evidence import (
     NoteEvidence,
     TurnEvidence,
 )
+from arh.records.quick import quick
 
 
 class _Placed(Protocol):
@@ -32,6 +33,7 @@ class _Placed(Protocol):
 T = TypeVar("T", bound=_Placed)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Segment:
     """One actor's work on one task, everything in order; `finish` is how it ended."""

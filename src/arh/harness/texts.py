@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import Final
 
 from arh.canonical import JsonValue
+from arh.records.quick import quick
 from arh.regex import compiled, occurrences, searchable
 
 MINOR_UNITS: Final = 100
@@ -131,6 +132,7 @@ def numbers_of(value: JsonValue | Mapping[str, JsonValue]) -> Iterator[tuple[str
 # --- amounts -------------------------------------------------------------------------------------
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Amount:
     """An amount of money as it is written, and the minor units that it may mean.

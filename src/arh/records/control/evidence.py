@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from arh.canonical import JsonValue
+from arh.records.quick import quick
 
 FaultState = Literal["delivered", "not_armed", "not_exposed", "not_injected", "not_witnessed"]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Event:
     """One line of evidence.
@@ -33,6 +35,7 @@ class Event:
     data: Mapping[str, Any]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class DecisionEvidence:
     """What the decision point answered, as the gateway recorded it.
@@ -50,6 +53,7 @@ class DecisionEvidence:
     resources: tuple[Mapping[str, Any], ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ApprovalEvidence:
     """How the approval stage ended: granted, denied, unavailable or not_required."""
@@ -60,6 +64,7 @@ class ApprovalEvidence:
     approver: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CallEvidence:
     """One attempt at the gateway: its decision, its effect as the caller learned it, its times.
@@ -110,6 +115,7 @@ class CallEvidence:
         return self.status == "executed"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CommitEvidence:
     """One commit entry of the store: the truth about an effect."""
@@ -134,6 +140,7 @@ class CommitEvidence:
     state_after: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ExchangeEvidence:
     """One question to the model and its answer. `requests` are (call id, tool, argument text)."""
@@ -155,6 +162,7 @@ class ExchangeEvidence:
     model: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class TurnEvidence:
     """Something the user said; `generated` marks filler context."""
@@ -194,6 +202,7 @@ class FaultEvidence:
     calls: tuple[str, ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class FinishEvidence:
     """How one agent ended by its own report; `answer` is text, or the JSON value of an envelope."""
@@ -208,6 +217,7 @@ class FinishEvidence:
     detail: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class InvariantEvidence:
     """One check of one invariant by the runner."""
@@ -220,6 +230,7 @@ class InvariantEvidence:
     after: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class StateRow:
     """One record of a state, its value decoded; `None` values were redacted away."""
@@ -232,6 +243,7 @@ class StateRow:
     value: Mapping[str, JsonValue]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class StateView:
     """A whole state at one point: rows by collection, each in key order."""

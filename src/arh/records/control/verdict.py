@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from arh.records.quick import quick
+
 Status = Literal["pass", "fail", "not_exercised", "not_applicable", "indeterminate", "error"]
 Level = Literal["response", "step", "action", "workflow", "system"]
 LEVELS: tuple[Level, ...] = ("response", "step", "action", "workflow", "system")
 Severity = Literal["fail", "indeterminate", "warning"]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing found wrong (or not judgeable): the rule, what was expected and found, the proof.
@@ -31,6 +34,7 @@ class Finding:
     events: tuple[str, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A count that a metric adds up: `name` of `numerator` out of `denominator`, by slice."""
@@ -41,6 +45,7 @@ class Fact:
     slice: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
     """One evaluator's verdict on one run.
