@@ -32,8 +32,8 @@ class Golden:
             )
         )
         self.plan: RunPlan = plan_runs(suite.loaded.scenarios, seed=SEED, trials=trials)
-        self.writer = EvidenceWriter(folder, self.plan)
         self.pipeline = bootstrap.pipeline(suite, self.plan, bootstrap.UnderTest())
+        self.writer = EvidenceWriter(folder, self.plan, redact=self.pipeline.bench.redact)
         self.tracing = Tracing(folder / "telemetry.jsonl", nonce="bench")
         self.traced = bootstrap.pipeline(
             suite, self.plan, bootstrap.UnderTest(), tracing=self.tracing

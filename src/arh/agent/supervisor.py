@@ -23,6 +23,7 @@ from typing import Final
 from arh.agent.progress import Action, Progress, action_of
 from arh.records.messages import ToolRequest
 from arh.records.outcomes import ToolOutcome
+from arh.records.quick import quick
 from arh.records.tasks import (
     BudgetRefused,
     Budgets,
@@ -59,6 +60,7 @@ class Stop:
         return BudgetRefused(self.termination, self.limit, self.needed, request)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Permit:
     """A call may be made, after `wait_ms`."""
@@ -71,12 +73,22 @@ class Permit:
 class Supervisor:
     """The budgets and the progress of one task."""
 
-    __slots__ = ("_budgets", "_calls", "_pending", "_start_ms", "_steps", "_tokens", "progress")
+    __slots__ = (
+        "_budgets",
+        "_calls",
+        "_end_ms",
+        "_pending",
+        "_start_ms",
+        "_steps",
+        "_tokens",
+        "progress",
+    )
 
     def __init__(self, budgets: Budgets, limits: ProgressLimits, *, now_ms: int) -> None:
         """Begin with nothing spent."""
         self._budgets = budgets
         self._start_ms = now_ms
+        self._end_ms = now_ms + budgets.deadline_ms
         self._steps = 0
         self._calls = 0
         self._tokens = 0
@@ -86,9 +98,8 @@ class Supervisor:
     def before_decision(self, *, now_ms: int, input_tokens: int) -> Stop | None:
         """Count a step, unless something forbids it; `input_tokens` is the estimated request."""
         budgets = self._budgets
-        stop = self._late(now_ms)
-        if stop is not None:
-            return stop
+        if now_ms >= self._end_ms:
+            return self._late(now_ms)
         if self._steps >= budgets.steps_max:
             return _refused("step_budget", budgets.steps_max, self._steps + 1)
         needed = self._tokens + input_tokens + (budgets.output_tokens_max or 1)
@@ -104,18 +115,18 @@ class Supervisor:
         """Charge the tokens and return the overrun that the decision caused, if any."""
         self._tokens += tokens
         self.progress.decided(tokens)
-        overrun = self._overrun(now_ms)
+        if now_ms > self._end_ms:
+            return self._late(now_ms, overrun=True)
         limit = self._budgets.tokens_max
-        if overrun is None and limit is not None and self._tokens > limit:
+        if limit is not None and self._tokens > limit:
             return _refused("token_budget", limit, self._tokens, overrun=True)
-        return overrun
+        return None
 
     def before_call(self, request: ToolRequest, *, now_ms: int) -> Permit | Stop:
         """Count a call and permit it, or say what forbids it."""
         budgets = self._budgets
-        stop = self._late(now_ms)
-        if stop is not None:
-            return stop
+        if now_ms >= self._end_ms:
+            return self._late(now_ms)
         if self._calls >= budgets.tool_calls_max:
             return _refused("tool_call_budget", budgets.tool_calls_max, self._calls + 1)
         permit = self._permit(action_of(request))
@@ -134,14 +145,15 @@ class Supervisor:
         """Take in the outcome; return what stops the task, or a warning, or nothing."""
         self._keep_retry(permit, outcome)
         stuck = self.progress.observe(permit.action, outcome, retried=permit.retried, now_ms=now_ms)
-        overrun = self._overrun(now_ms)
-        if overrun is not None or stuck is None:
-            return overrun
+        if now_ms > self._end_ms:
+            return self._late(now_ms, overrun=True)
+        if stuck is None:
+            return None
         return _stuck(stuck) if stuck.stops else stuck
 
     def time_left_ms(self, now_ms: int) -> int:
         """Return the time to the deadline, at least 0."""
-        return max(0, self._start_ms + self._budgets.deadline_ms - now_ms)
+        return max(0, self._end_ms - now_ms)
 
     def output_tokens_max(self, input_tokens: int) -> int | None:
         """Return how many tokens the answer may have, so that the budget cannot be exceeded."""
@@ -177,15 +189,10 @@ class Supervisor:
         retries = self._retries(permit) if permit.retried else 0
         self._pending[permit.action.operation] = (retries, outcome.retry_after_ms)
 
-    def _late(self, now_ms: int) -> Stop | None:
-        """Return the stop if the deadline is reached."""
-        used, limit = now_ms - self._start_ms, self._budgets.deadline_ms
-        return _refused("deadline", limit, used) if used >= limit else None
-
-    def _overrun(self, now_ms: int) -> Stop | None:
-        """Return the stop if the deadline has passed while something ran."""
-        used, limit = now_ms - self._start_ms, self._budgets.deadline_ms
-        return _refused("deadline", limit, used, overrun=True) if used > limit else None
+    def _late(self, now_ms: int, *, overrun: bool = False) -> Stop:
+        """Return the stop at the deadline; an overrun, if it has passed while something ran."""
+        used = now_ms - self._start_ms
+        return _refused("deadline", self._budgets.deadline_ms, used, overrun=overrun)
 
 
 def back_off_ms(attempt: int, retry_after_ms: int | None) -> int:

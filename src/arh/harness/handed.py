@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, get_args
 
 from arh.canonical import SAFE_INTEGER, Json
 from arh.errors import RunStopped
@@ -36,9 +36,11 @@ from arh.records.tasks import (
     Task,
 )
 
-ROLES = frozenset({"system", "user", "assistant", "tool"})
-STATUSES = frozenset({"executed", "rejected", "error"})
+ROLES: Mapping[str, Role] = {role: role for role in get_args(Role)}
+STATUSES: Mapping[str, ReplyStatus] = {status: status for status in get_args(ReplyStatus)}
 Known = Mapping[bytes, Json]
+W = TypeVar("W")
+_TEXT = frozenset({str})
 # Half the time of `dataclasses.replace`, which looks every field up for each copy.
 _BUDGETS = attrgetter(*Budgets.__slots__)
 _PROGRESS = attrgetter(*ProgressLimits.__slots__)
@@ -200,7 +202,7 @@ def taken_request(request: ToolRequest) -> ToolRequest:
     """
     if not isinstance(request, ToolRequest):
         raise TypeError("a call takes a ToolRequest")
-    return ToolRequest(text_of(request.call_id), text_of(request.tool), text_of(request.arguments))
+    return ToolRequest(*_texts(request.call_id, request.tool, request.arguments))
 
 
 def taken_message(message: Message, known: Known = EMPTY) -> Message:
@@ -213,7 +215,7 @@ def taken_message(message: Message, known: Known = EMPTY) -> Message:
         raise TypeError("a conversation is made of Messages")
     role, requests, reply, name = message.role, message.requests, message.reply, message.name
     return Message(
-        cast("Role", _word(role, ROLES)),
+        _word(role, ROLES),
         text_of(message.content),
         tuple(map(taken_request, requests)) if requests else (),
         None if reply is None else _taken_reply(reply, known),
@@ -224,15 +226,15 @@ def taken_message(message: Message, known: Known = EMPTY) -> Message:
 def _taken_reply(reply: ToolReply, known: Known) -> ToolReply:
     if not isinstance(reply, ToolReply):
         raise TypeError("a tool's message holds a ToolReply")
-    status = cast("ReplyStatus", _word(reply.status, STATUSES))
+    status = _word(reply.status, STATUSES)
     result = None if reply.result is None else taken_json(reply.result, known)
-    call_id, tool, reason = text_of(reply.call_id), text_of(reply.tool), text_of(reply.reason)
+    call_id, tool, reason = _texts(reply.call_id, reply.tool, reply.reason)
     return ToolReply(call_id, tool, status, reason, result)
 
 
-def _word(value: str, words: frozenset[str]) -> str:
-    word = text_of(value)
-    if word not in words:
+def _word(value: str, words: Mapping[str, W]) -> W:
+    word = words.get(value if type(value) is str else text_of(value))
+    if word is None:
         raise TypeError(f"one of {', '.join(sorted(words))} is due")
     return word
 
@@ -280,6 +282,13 @@ def number_of(value: int) -> int:
     if abs(exact) > SAFE_INTEGER:
         raise ValueError("a number beyond 2^53 - 1")
     return exact
+
+
+def _texts(*values: str) -> Iterable[str]:
+    """Return exactly the texts of strings: see `text_of`."""
+    if _TEXT.issuperset(map(type, values)) and "".join(values).isascii():
+        return values
+    return map(text_of, values)
 
 
 def text_of(value: str) -> str:

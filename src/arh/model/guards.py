@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final
 
 from arh.canonical import JsonValue, encode
@@ -218,12 +219,7 @@ def _user(situation: Situation, _: tuple[str, ...]) -> Found:
 
 # What is always a count or a word (or not there) can be compared without looking at its type.
 _PLAIN: Final[dict[str, Callable[[Situation], object]]] = {
-    "step": lambda situation: situation.step,
-    "turn": lambda situation: situation.turn,
-    "attempt": lambda situation: situation.attempt,
-    "last_tool": lambda situation: situation.last and situation.last.tool,
-    "last_status": lambda situation: situation.last and situation.last.status,
-    "last_reason": lambda situation: situation.last and situation.last.reason,
+    name: attrgetter(name) for name in (*COUNTS, *WORDS)
 }
 _READERS: Final[dict[str, Callable[[Situation, tuple[str, ...]], Found]]] = {
     "step": lambda situation, _: situation.step,

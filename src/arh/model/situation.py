@@ -39,6 +39,9 @@ class Situation:
         "called",
         "characters",
         "last",
+        "last_reason",
+        "last_status",
+        "last_tool",
         "results",
         "step",
         "turn",
@@ -53,6 +56,9 @@ class Situation:
         self.attempt = 0
         self.characters = 0
         self.last: ToolReply | None = None
+        self.last_tool: str | None = None
+        self.last_status: str | None = None
+        self.last_reason: str | None = None
         self.users: list[str] = []
         self.called: dict[str, int] = {}
         self.results: dict[str, Json] = {}
@@ -122,12 +128,12 @@ class Situation:
 
     def _take_reply(self, reply: ToolReply) -> None:
         """Take in how a call ended."""
-        last = self.last
-        again = last is not None and (last.tool, last.status) == (reply.tool, reply.status)
+        again = (self.last_tool, self.last_status) == (reply.tool, reply.status)
         self.attempt = self.attempt + 1 if again else 1
         self.step += 1
         self.called[reply.tool] = self.called.get(reply.tool, 0) + 1
         self.last = reply
+        self.last_tool, self.last_status, self.last_reason = reply.tool, reply.status, reply.reason
         self._value = MISSING
         if reply.status == "executed" and reply.result is not None:
             self.results[reply.tool] = reply.result

@@ -12,6 +12,7 @@ from arh.records.messages import Message, ToolRequest, ToolSpec
 from arh.records.quick import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Calls:
     """One or more tool calls, to be executed in this order."""

@@ -56,6 +56,7 @@ class Message:
     name: str | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as the model sees it: `parameters` is a JSON Schema (draft 2020-12) of an object."""
