@@ -126,15 +126,12 @@ def _node(entries: tuple[_Entry, ...], depth: int) -> _Node:
 class _Bucket:
     """At most eight entries, sorted by the hash of their key."""
 
-    __slots__ = ("_digest", "entries")
+    __slots__ = ("_digest", "entries", "size")
 
     def __init__(self, entries: tuple[_Entry, ...]) -> None:
         self.entries = entries
+        self.size = len(entries)
         self._digest = b""
-
-    @property
-    def size(self) -> int:
-        return len(self.entries)
 
     @property
     def digest(self) -> bytes:

@@ -154,11 +154,15 @@ class Transaction:
         self._require_open()
         self._own(collection, "")
         conditions = frozen(where)
-        stored = self._version.collection(collection).find(self.operation.tenant, conditions)
+        found = self._version.collection(collection).find(self.operation.tenant, conditions)
+        found.sort(key=_by_key)
         written = [key for name, _, key in self._writes if name == collection]
-        found = [record for record in stored if record.key not in written]
-        for record in sorted(found, key=_by_key):
+        if written:
+            found = [record for record in found if record.key not in written]
+        for record in found:
             self._see((collection, record.tenant, record.key), record)
+        if not written:
+            return tuple(found)
         mine = (self.get(collection, key) for key in written)
         found += [r for r in mine if r is not None and matches(r.value, conditions)]
         return tuple(sorted(found, key=_by_key))

@@ -154,9 +154,12 @@ class Collection:
         if not where:
             return [record for record in self.rows.values() if self._sees(tenant, record)]
         indexes = [(self._index(field), wanted) for field, wanted in where]
-        owners = {SHARED_TENANT, tenant}
-        found = [record for owner in owners for record in self._candidates(indexes, owner)]
-        return [r for r in found if self._sees(tenant, r) and matches(r.value, where)]
+        found = self._candidates(indexes, tenant)
+        if tenant != SHARED_TENANT:
+            found += [r for r in self._candidates(indexes, SHARED_TENANT) if self._sees(tenant, r)]
+        if len(where) == 1:  # then the index has said all there is to say
+            return found
+        return [record for record in found if matches(record.value, where)]
 
     def put(self, record: Record) -> Collection:
         """Return the collection with the record in it."""
@@ -164,7 +167,8 @@ class Collection:
         before = self.rows.get(at)
         owners = self.owners
         if before is None:
-            tenants = sorted((record.tenant, *owners.get(record.key, ())))
+            others = owners.get(record.key)
+            tenants = sorted((record.tenant, *others)) if others else (record.tenant,)
             owners = owners.set(record.key, tuple(tenants))
         return Collection(self.rows.set(at, record), owners, self._reindexed(before, record))
 
@@ -185,7 +189,8 @@ class Collection:
     def _candidates(self, indexes: list[tuple[_Index, bytes]], tenant: str) -> list[Record]:
         """Return the tenant's records that match the field by which the fewest do."""
         keys = [index.get((tenant, wanted), _NO_KEYS) for index, wanted in indexes]
-        return [self.rows[tenant, key] for key in min(keys, key=len)]
+        fewest = keys[0] if len(keys) == 1 else min(keys, key=len)
+        return [self.rows[tenant, key] for key in fewest] if fewest else []
 
     def _index(self, field: str) -> _Index:
         """Return the index over a field, built when first asked for."""
@@ -234,7 +239,7 @@ def trie_key(identity: RecordId) -> str:
 
 def frozen(where: Mapping[str, JsonValue]) -> Where:
     """Return the conditions with the canonical bytes of their values, so that 1 is not true."""
-    return tuple((field, encode(wanted)) for field, wanted in where.items())
+    return tuple([(field, encode(wanted)) for field, wanted in where.items()])
 
 
 def matches(value: Json, where: Where) -> bool:

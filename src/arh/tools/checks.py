@@ -236,12 +236,14 @@ def _well_formed(decision: AuthorizationDecision) -> bool:
         decision.rule,
     )
     flag: object = decision.require_approval
+    latency: object = decision.latency_ms
     expires: object = decision.expires_at_ms
     return (
         _are_texts(texts)
         and decision.status in STATUSES
         and type(flag) is bool
-        and _is_count(decision.latency_ms)
+        and type(latency) is int
+        and latency >= 0
         and (expires is None or type(expires) is int)
         and _are_charges(decision.charges)
     )
