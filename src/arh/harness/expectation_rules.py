@@ -6,7 +6,7 @@ be able to fail, each criterion must have something to judge, and each named too
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -119,13 +119,19 @@ def _names(assertion: Assertion, known: Known) -> Iterator[Problem]:
         yield from _fields(other, [("other_field", assertion.other_field or "")], known)
 
 
-def _fields(collection: str, named: Iterable[tuple[str, str]], known: Known) -> Iterator[Problem]:
+def _fields(collection: str, named: Sequence[tuple[str, str]], known: Known) -> Iterator[Problem]:
     """Yield fields that rows of the collection cannot have, where the pack says which they have."""
+    yield from (_masked(place) for place, name in named if name.partition(".")[0] in known.masked)
     fields = known.fields.get(collection)
     for place, name in named if fields else ():
         if name not in RECORD_FIELDS:
             first = name.partition(".")[0]
             yield from unknown(place, first, f"field of {collection}", fields or ())
+
+
+def _masked(place: str) -> Problem:
+    hint = "its value is never written, so nothing about it can be judged: name another field"
+    return Problem("a sensitive field", field=place, hint=hint)
 
 
 def changes_name_collections(scenario: Scenario, known: Known) -> Iterator[Problem]:

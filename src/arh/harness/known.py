@@ -37,7 +37,10 @@ _LISTED_MAX: Final = 12
 
 @dataclass(frozen=True)
 class Known:
-    """Everything that exists, by name. `fields` is empty where a pack does not declare them."""
+    """Everything that exists, by name.
+
+    `fields` is empty where a pack does not declare them; `masked` are those that are never written.
+    """
 
     pack: WorkflowPack
     catalogue: DatasetCatalogue
@@ -50,6 +53,7 @@ class Known:
     collections: frozenset[str]
     fields: Mapping[str, frozenset[str]]
     policies: frozenset[str]
+    masked: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -78,6 +82,7 @@ class Known:
                 **{spec.name: frozenset(spec.fields) for spec in pack.collections},
             },
             policies=frozenset(name for name, _ in pack.policies),
+            masked=frozenset(field for m in manifests for field in m.sensitive_fields),
         )
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -651,3 +652,19 @@ def test_of_another_workflow_only_that_is_said(tmp_path: Path) -> None:
     problems = list(scenario_problems(scenario(changes), known(tmp_path)))
 
     assert [problem.field for problem in problems] == ["workflow"]
+
+
+def test_nothing_can_be_asserted_of_a_field_that_is_never_written(tmp_path: Path) -> None:
+    """Its value is masked in all evidence: `absent` would hold for nothing."""
+    everything = known(tmp_path)
+    asserted = scenario({f"{OUTCOME}.where": {"sku": "S-1"}})
+
+    masked = [
+        str(p) for p in scenario_problems(asserted, replace(everything, masked=frozenset({"sku"})))
+    ]
+
+    assert [text for text in masked if "sensitive" in text] == [
+        "`expectations.acceptable_outcomes[0].all_of[0].where`: a sensitive field; its value is"
+        " never written, so nothing about it can be judged: name another field"
+    ]
+    assert not [p for p in scenario_problems(asserted, everything) if "sensitive" in str(p)]
