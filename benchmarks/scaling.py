@@ -99,7 +99,7 @@ def _seeded(golden: Golden, size: int) -> Gateway:
     others = (replace(account, key=f"A-9{number:07d}") for number in range(size))
     setup = replace(setup, seeds=(*setup.seeds, *others))
     clock = VirtualClock()
-    recorder = RunRecorder(setup.run_id, "", clock)
+    recorder = RunRecorder(setup.run_id, "", clock, redact=bench.redact)
     environment = RunEnvironment(clock, (), recorder, lambda _point: None, Silent())
     return bench.build(setup, environment).gateway(setup.actors[0].actor)
 

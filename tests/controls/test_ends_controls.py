@@ -54,7 +54,7 @@ def test_the_budget_scenarios_pass_an_agent_that_kept_the_budget(budget: str) ->
 def test_a_note_of_the_agent_itself_bears_nothing_out() -> None:
     """An agent that puts a refusal on record has not spent anything by it."""
     run = RunBuilder().user("Hello.")
-    run.refused("get_account", {"account_id": "A-1007"}, budget="tool_call_budget")
+    run.refused("get_account", '{"account_id": "A-1007"}', budget="tool_call_budget")
 
     assert RULE in told(run, "tool_call_budget")
 
