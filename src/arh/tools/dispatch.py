@@ -8,8 +8,7 @@ What the caller believes of the commit is never more than a reply that reached i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeVar, get_args
+from typing import Final, get_args
 
 from arh.canonical import JsonValue, Refused, members
 from arh.errors import DependencyFailure
@@ -38,8 +37,6 @@ _COMMITS: Final = get_args(CommitBelief)
 _PARTS: Final = (bytes, int, str, str, tuple)
 _UNHELD: Final = ("absent", "mismatch", "not_applicable")
 _KNOWN_UNDONE: Final = ("not_started", "not_committed")
-
-T = TypeVar("T")
 
 
 def look_up(current: Call, client: ToolClient, tenant: str) -> End | None:
@@ -84,7 +81,11 @@ def execute(current: Call, client: ToolClient, context: SecurityContext, clock: 
     if current.writes:
         attempt.commit_belief = "unknown"
     attempt.stages.append(["entered", "ok"])
-    reply = _guarded("tool_client", lambda: client.execute(execution))
+    reply: object
+    try:
+        reply = call("tool_client", lambda: client.execute(execution))
+    except DependencyFailure as failure:
+        reply = failure
     now_ms = clock.now_ms()
     attempt.times.append(("tool_execution", current.now_ms, now_ms))
     if not isinstance(reply, RawReply) or not _well_formed(reply):
@@ -257,20 +258,13 @@ def _stored(
     """Return what the store holds under this key, or the end if it cannot be read."""
     name, key = current.tool.manifest.name, current.attempt.key
     current.waited = True
-    found = _guarded("tool_client", lambda: client.look_up(tenant, name, key))
-    if isinstance(found, DependencyFailure):
-        return None, failed(found.reason, "lookup_failed", found.retry_after_ms)
+    try:
+        found = call("tool_client", lambda: client.look_up(tenant, name, key))
+    except DependencyFailure as failure:
+        return None, failed(failure.reason, "lookup_failed", failure.retry_after_ms)
     if found is not None and not isinstance(found, StoredOperation):
         return None, failed(Reason.DEPENDENCY_ERROR, "lookup_failed")
     return found, None
-
-
-def _guarded(port: str, f: Callable[[], T]) -> T | ForeignFailure | DependencyFailure:
-    """Return what `f` returns, or its failure as a value."""
-    try:
-        return call(port, f)
-    except DependencyFailure as failure:
-        return failure
 
 
 def _stage(belief: CommitBelief) -> str:

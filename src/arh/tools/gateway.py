@@ -111,7 +111,8 @@ class PolicyGateway:
             encodable(request.arguments, ARGUMENTS_TEXT_CHARS_MAX),
             now_ms,
         )
-        current = Call(request, metadata_key, attempt, now_ms + timeout_ms, now_ms)
+        late = timeout_ms <= 0
+        current = Call(request, metadata_key, attempt, now_ms + timeout_ms, now_ms, late)
         try:
             return self._conclude(current, self._end(current))
         finally:

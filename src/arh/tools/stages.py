@@ -58,7 +58,7 @@ class Call:
     attempt: Attempt
     deadline_ms: int
     now_ms: int
-    waited: bool = True
+    waited: bool
     frozen: Json = EMPTY
     resources: tuple[Resource, ...] = ()
     decision: AuthorizationDecision | None = None
