@@ -215,10 +215,7 @@ class Store(Protocol):
 
 
 class Telemetry(Protocol):
-    """Where the system under evaluation reports its own spans; a dead one changes nothing.
-
-    One that is false keeps nothing, and need not be told.
-    """
+    """Where the system under evaluation reports its own spans; a dead one changes nothing."""
 
     def reserve(self) -> int:
         """Return a fresh span number, so that children can name a parent that ends after them."""

@@ -94,7 +94,6 @@ class PolicyGateway:
         self._offered = {name: tool for name in offered if (tool := registry.get(name))}
         self._attempts = attempts
         self._on = dependencies
-        self._telemetry = dependencies.telemetry or None
         self._stages = self._plan()
 
     def call(
@@ -118,7 +117,7 @@ class PolicyGateway:
         finally:
             attempt.returned_ms = on.clock.now_ms()
             self._attempts.write(attempt)
-            telemetry = self._telemetry
+            telemetry = on.telemetry
             if telemetry is not None:
                 guarded("telemetry", lambda: report(telemetry, attempt))
 
