@@ -57,10 +57,6 @@ class Version:
         record = self.of(identity)
         return 0 if record is None else record.revision
 
-    def digest(self, identity: RecordId) -> str:
-        """Return the record's digest, "" where there is no record."""
-        return self.past[identity].digest if self.of(identity) is not None else ""
-
     def next_revision(self, identity: RecordId) -> int:
         """Return the revision that the next write makes, which no write before it made."""
         past = self.past.get(identity)
