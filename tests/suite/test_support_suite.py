@@ -66,6 +66,12 @@ EXTRA_TICKET: Final = {
     "idempotency_key": "nobody-asked-001",
 }
 
+OTHERWISE: Final = {
+    "category": ("something_else",),
+    "proposed_action": ("something_else",),
+    "incident_ref": ("EVT-390", "EVT-402"),
+}
+
 # There the ticket is denied: a role that may only read, a decision point that is down for good.
 CANNOT_FILE: Final = frozenset(
     {"negative-read-only-role-006", "recovery-authorisation-outage-ticket-001"}
@@ -118,17 +124,42 @@ class WritesOnceMore:
             self._first = self._first or (request.tool, json.loads(request.arguments))
 
 
-class Overheard:
-    """A session whose calls are listened to."""
+class FilesOtherwise:
+    """The reference agent, but for one field of every ticket."""
 
-    def __init__(self, session: Session, heard: Callable[[ToolRequest, ToolOutcome], None]) -> None:
+    def __init__(self, field: str) -> None:
+        """Change this field."""
+        self._field = field
+
+    def run(self, task: Task, session: Session) -> AgentReport:
+        """Do the work with another category, action or incident."""
+        return ReferenceAgent().run(task, Overheard(session, changed=self._changed))
+
+    def _changed(self, request: ToolRequest) -> ToolRequest:
+        if request.tool != "create_ticket":
+            return request
+        arguments = json.loads(request.arguments)
+        others = [value for value in OTHERWISE[self._field] if value != arguments.get(self._field)]
+        arguments[self._field] = others[0]
+        return ToolRequest(request.call_id, request.tool, line(arguments).decode())
+
+
+class Overheard:
+    """A session whose calls are listened to, or changed on their way."""
+
+    def __init__(
+        self,
+        session: Session,
+        heard: Callable[[ToolRequest, ToolOutcome], None] = lambda _request, _outcome: None,
+        *,
+        changed: Callable[[ToolRequest], ToolRequest] = lambda request: request,
+    ) -> None:
         """Listen to a session."""
-        self._session = session
-        self._heard = heard
+        self._session, self._heard, self._changed = session, heard, changed
 
     def call(self, request: ToolRequest, *, timeout_ms: int) -> ToolOutcome:
         """Pass the call on, and what became of it."""
-        outcome = self._session.call(request, timeout_ms=timeout_ms)
+        outcome = self._session.call(self._changed(request), timeout_ms=timeout_ms)
         self._heard(request, outcome)
         return outcome
 
@@ -202,6 +233,17 @@ def test_an_acceptance_scenario_fails_for_an_agent_that_writes_once_more(
     assert more or not any(commit.tool == "create_ticket" for commit in plain)
     assert not more or tried.verdict.status == "fail"
     assert not more or tried.rules & WRONG_STATE
+
+
+@pytest.mark.parametrize("field", ["category", "proposed_action", "incident_ref"])
+@ACCEPTANCE
+def test_a_ticket_with_another_content_passes_nowhere(scenario: Scenario, field: str) -> None:
+    """Whatever a scenario wants a ticket for, another category, action or incident is wrong."""
+    commits = BENCH.run(scenario.id).output.evidence.commits
+    filed = any(commit.tool == "create_ticket" for commit in commits)
+    tried = BENCH.run(scenario.id, agent=FilesOtherwise(field)) if filed else None
+
+    assert tried is None or tried.verdict.status == "fail"
 
 
 @pytest.mark.parametrize("scenario", of_role("negative_control"))
