@@ -34,7 +34,7 @@ class Golden:
         self.plan: RunPlan = plan_runs(suite.loaded.scenarios, seed=SEED, trials=trials)
         self.pipeline = bootstrap.pipeline(suite, self.plan, bootstrap.UnderTest())
         self.writer = EvidenceWriter(folder, self.plan, redact=self.pipeline.bench.redact)
-        self.tracing = Tracing(folder / "telemetry.jsonl", nonce="bench")
+        self.tracing = Tracing(folder.with_suffix(".telemetry.jsonl"), nonce="bench")
         self.traced = bootstrap.pipeline(
             suite, self.plan, bootstrap.UnderTest(), tracing=self.tracing
         )

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from arh.canonical import Json
 from arh.harness.composition import compose
-from arh.harness.environment import RunEnvironment, Silent
+from arh.harness.environment import RunEnvironment
 from arh.harness.evidence_store import EvidenceFolder, verify
 from arh.harness.pipeline import run_suite
 from arh.harness.recorder import RunRecorder
@@ -100,7 +100,7 @@ def _seeded(golden: Golden, size: int) -> Gateway:
     setup = replace(setup, seeds=(*setup.seeds, *others))
     clock = VirtualClock()
     recorder = RunRecorder(setup.run_id, "", clock, redact=bench.redact)
-    environment = RunEnvironment(clock, (), recorder, lambda _point: None, Silent())
+    environment = RunEnvironment(clock, (), recorder, lambda _point: None, None)
     return bench.build(setup, environment).gateway(setup.actors[0].actor)
 
 

@@ -174,6 +174,8 @@ class InvariantChecker:
         since, digest = self._sequence or 0, reader.digest()
         entries = reader.changes_since(since)
         first, last = self._sequence is None, self._digest
+        if not (first or entries) and digest == last:
+            return ()
         self._sequence = entries[-1].sequence if entries else since
         self._digest = digest
         if first:

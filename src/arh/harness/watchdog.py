@@ -20,12 +20,13 @@ class _Errand:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.done = threading.Event()
+        # A queue for one token: to make an event and wait for it takes 5 us more, of 17.
+        self.done: queue.SimpleQueue[None] = queue.SimpleQueue()
         self.error: BaseException | None = None
 
     def end(self, error: BaseException | None) -> None:
         self.error = error
-        self.done.set()
+        self.done.put(None)
 
 
 class AgentThread:
@@ -45,7 +46,9 @@ class AgentThread:
             self._errands = self._start()
         errand = _Errand(job)
         self._errands.put(errand)
-        if not errand.done.wait(wall_ms_max / 1000):
+        try:
+            errand.done.get(timeout=wall_ms_max / 1000)
+        except queue.Empty:
             self._errands = None
             return False
         if errand.error is not None:
