@@ -353,6 +353,16 @@ def test_work_within_the_ratio_is_not_amplified() -> None:
 # --- actions -------------------------------------------------------------------------------------
 
 
+def test_actions_are_equal_whatever_their_spelling() -> None:
+    """Order of keys and blanks make no other action; other values, or another tool, do."""
+    one = action_of(request("pay", '{"a":1,"b":2}'))
+
+    assert one == action_of(request("pay", '{"b": 2, "a": 1}'))
+    assert hash(one) == hash(action_of(request("pay", '{"b": 2, "a": 1}')))
+    assert one != action_of(request("pay", '{"a":1,"b":3}'))
+    assert one != action_of(request("buy", '{"a":1,"b":2}'))
+
+
 def test_the_idempotency_key_names_the_operation() -> None:
     """Other arguments under the same key are another action of the same operation."""
     one = action_of(request("pay", '{"idempotency_key":"k","amount":1}'))

@@ -406,3 +406,14 @@ def test_equal_messages_that_were_made_anew_are_the_same_conversation() -> None:
     asked(each, user("x"))
 
     assert asked(each, replace(user("x")), replied("read")).decision == Final("yes")
+
+
+def test_what_was_captured_is_looked_up_anew_when_the_user_speaks() -> None:
+    """A conversation that grew by a message of the user is not answered from the last one."""
+    then: JsonValue = {"kind": "final_answer", "final_answer": "{{account}}"}
+    each = model({"when": {}, "then": then}, bind={"account": "(A-[0-9]+)"})
+
+    first = asked(each, user("about A-1"))
+    second = asked(each, user("about A-1"), user("no, A-2"))
+
+    assert (first.decision, second.decision) == (Final("A-1"), Final("A-2"))
