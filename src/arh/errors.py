@@ -90,6 +90,10 @@ class HarnessError(ArhError):
     """A defect of arh itself: never a verdict on the agent, never a pass."""
 
 
+class WriteFailure(ArhError):  # noqa: N818 - as its neighbours
+    """A result could not be written, or was written over: there is no decision to read."""
+
+
 class DependencyFailure(ArhError):  # noqa: N818 - a symptom that callers expect, not a defect
     """A dependency of the system under evaluation failed: mapped to a value at the next border.
 

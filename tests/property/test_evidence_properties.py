@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from arh import bootstrap
 from arh.canonical import digest, encode
 from arh.errors import AuthoringError
+from arh.harness import evidence_store
 from arh.harness.composition import compose
-from arh.harness.evidence_store import EvidenceWriter, verify
+from arh.harness.evidence_store import EvidenceWriter, read_back, verify
 from arh.harness.plan import plan_runs
 from arh.harness.recorder import CHAIN_FIELD, chained, genesis, keep_all, unchained
 from arh.harness.runner import Bench, execute
@@ -379,3 +380,63 @@ def test_a_manifest_that_promises_too_many_lines_is_found(whole: Path) -> None:
 
     assert len(problems) == 1
     assert problems[0].endswith("the last entry is not the one in the manifest")
+
+
+GONE: dict[str, tuple[Callable[[Path], object], int]] = {
+    "nothing": (lambda _folder: None, 2),
+    "the part": (lambda folder: (folder / PART).unlink(), 0),
+    "a line more": (
+        lambda folder: (folder / PART).write_bytes((folder / PART).read_bytes() + b"{}\n"),
+        0,
+    ),
+    "the last line": (
+        lambda folder: (folder / PART).write_bytes(b"\n".join(lines_of(folder)[:-1]) + b"\n"),
+        0,
+    ),
+    "the states": (lambda folder: shutil.rmtree(folder / "states"), 0),
+    "the scenarios": (lambda folder: (folder / "scenarios.jsonl").unlink(), 0),
+    "the manifest": (lambda folder: (folder / "manifest.json").unlink(), 0),
+    "all of it": (shutil.rmtree, 0),
+    "a stranger": (lambda folder: (folder / "notes.txt").write_text("mine"), 2),
+}
+
+
+@pytest.mark.parametrize("what", GONE)
+def test_only_runs_that_can_be_read_again_are_on_record(whole: Path, what: str) -> None:
+    """Whatever was written, what counts is what lies there when it is read."""
+    change, intact = GONE[what]
+    written = json.loads((whole / "manifest.json").read_bytes())["digest"]
+    with copy_of(whole) as folder:
+        change(folder)
+        found = read_back(folder, written)
+        Path(folder).mkdir(exist_ok=True)
+
+    assert (found.intact, found.problems == ()) == (intact, what == "nothing")
+
+
+def test_another_folder_of_ours_is_not_the_one_that_was_written(whole: Path) -> None:
+    """A whole folder with another manifest is no record of this run."""
+    assert read_back(whole, "0" * 64).intact == 0
+
+
+def test_evidence_that_cannot_be_written_ends_no_suite(
+    whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer says so, goes on without writing, and leaves no manifest."""
+    bench = Workbench.of()
+    plan = plan_runs([bench.located(IDS[0])], seed=1)
+    output = bench.run(IDS[0]).output
+    with copy_of(whole) as folder:
+        writer = EvidenceWriter(folder, plan, redact=keep_all)
+        (folder / PART).mkdir()
+        writer.add(output)
+        writer.add(output)
+        monkeypatch.setattr(evidence_store, "replace_file", _full)
+        digest_written = writer.close({})
+
+        assert (writer.written, digest_written, len(writer.problems)) == (0, "", 2)
+        assert read_back(folder, digest_written).intact == 0
+
+
+def _full(_path: Path, _content: bytes) -> None:
+    raise OSError(28, "full")

@@ -20,13 +20,11 @@ from arh.cli.verify import evidence_folder
 from arh.decision.baseline import load_baseline
 from arh.decision.gates import decide
 from arh.decision.metrics import compute
-from arh.decision.profile import load_profile
 from arh.errors import AuthoringError
+from arh.harness.chosen_profile import chosen_profile
 from arh.harness.evidence_store import EvidenceFolder, verify
 from arh.harness.exits import BY_DECISION, INCONCLUSIVE
 from arh.harness.pipeline import judge_folder
-from arh.harness.release_gate import profile_path
-from arh.harness.rules import RULES
 from arh.records.control.gate import GateDecision
 from arh.records.control.scorecard import About
 from arh.records.control.verdict import ScenarioVerdict
@@ -49,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
 def decided(folder: EvidenceFolder, chosen: argparse.Namespace) -> GateDecision:
     """Judge every run of the folder and decide, each verdict and reason printed."""
     pack = bootstrap.load_pack(chosen.workflow)
-    profile = load_profile(profile_path(chosen.profile), rules=RULES)
+    profile = chosen_profile(chosen.profile)
     baseline = None if chosen.baseline is None else load_baseline(chosen.baseline)
     plan, about = folder.plan(), _about(folder)
     judged = judge_folder(folder, bootstrap.default_evaluators(), pack)

@@ -32,11 +32,15 @@ _FIRST: Final = "gates"
 
 @dataclass(frozen=True, slots=True)
 class LoadedProfile:
-    """A profile with the digest of its file; `notes` are warnings about what it leaves open."""
+    """A profile with the digest of its file; `notes` are warnings about what it leaves open.
+
+    `source` is the kind of place that it was found in, if it was looked for.
+    """
 
     profile: Profile
     digest: str
     notes: tuple[str, ...] = ()
+    source: str = ""
 
 
 def load_profile(path: str | Path, *, rules: Collection[str]) -> LoadedProfile:

@@ -133,7 +133,9 @@ def subject_line(about: About) -> str:
 
 def _profile(loaded: LoadedProfile) -> ProfileAbout:
     profile = loaded.profile
-    return ProfileAbout(profile.profile, profile.version, profile.illustrative, loaded.digest)
+    return ProfileAbout(
+        profile.profile, profile.version, profile.illustrative, loaded.digest, loaded.source
+    )
 
 
 def metric_line(metric: MetricValue) -> MetricLine:

@@ -3,6 +3,7 @@
 evidence/part-0000.jsonl runs, contiguous and in plan order; a new part every 64 MiB
 evidence/states/<digest>.json evidence/scenarios.jsonl the scenarios as judged, by place
 evidence/manifest.json written last: a folder without it is unfinished
+evidence/unfinished there until then: what lies beside it under our names is ours to remove
 
 A chain shows that lines were altered, inserted, dropped or reordered, and the manifest digests all
 files and itself. None of that can show that somebody who can write the folder rewrote all of it:
@@ -38,6 +39,11 @@ PART_NAME = re.compile(r"part-[0-9]{4}\.jsonl")
 HEX = re.compile(r"[0-9a-f]{64}")
 MANIFEST = "manifest.json"
 SCENARIOS = "scenarios.jsonl"
+UNFINISHED = "unfinished"
+EVIDENCE_NAME = re.compile(
+    rf"part-[0-9]{{4}}\.jsonl|\.?{re.escape(MANIFEST)}(\.new)?|{re.escape(SCENARIOS)}|{UNFINISHED}"
+)
+MARK = b"arh is writing evidence here; a next run removes what this one left\n"
 
 Data = dict[str, Any]
 
@@ -48,29 +54,51 @@ class EvidenceWriter:
     def __init__(
         self, folder: Path, plan: RunPlan, *, redact: Redact, part_bytes_max: int = PART_BYTES_MAX
     ) -> None:
-        """Start an unfinished folder: what was there is removed first.
+        """Start an unfinished folder: what an earlier run left there is removed first.
 
         Raises:
-            AuthoringError: A scenario holds a secret without which it cannot be read.
+            AuthoringError: A scenario holds a secret without which it cannot be read, or the
+                folder cannot be written.
         """
         self._folder, self._plan, self._part_bytes_max = folder, plan, part_bytes_max
-        _clear(folder)
-        (folder / "states").mkdir(parents=True)
+        self._problems: list[str] = []
         self._runs: list[Data] = []
         self._parts: list[_Part] = []
         self._states: dict[str, str] = {}
         exclusions = [[e.scenario_id, e.location, e.reason] for e in plan.exclusions]
         self._exclusions = authored(redact, {"exclusions": exclusions})["exclusions"]
         self._changed: dict[str, PlannedRun] = {}
-        self._scenarios = self._write_scenarios(redact)
+        try:
+            _begin(folder)
+            self._scenarios = self._write_scenarios(redact)
+        except OSError as error:
+            found = f"evidence cannot be written: {type(error).__name__}"
+            hint = "name a folder that may be written"
+            raise AuthoringError.of(found, file=str(folder), field="--out", hint=hint) from None
 
     @property
     def written(self) -> int:
         """How many runs were written."""
         return len(self._runs)
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be written: a run of which anything is missing is not on record."""
+        return tuple(self._problems)
+
     def add(self, output: RunOutput) -> None:
-        """Write one run's lines, and its initial state if it is a new one."""
+        """Write one run's lines, and its initial state if it is a new one.
+
+        After a failure to write nothing more is written: what lies there has no known end.
+        """
+        if self._problems:
+            return
+        try:
+            self._add(output)
+        except OSError as error:
+            self._problems.append(f"evidence cannot be written: {type(error).__name__}")
+
+    def _add(self, output: RunOutput) -> None:
         part = self._part()
         entry = {"run": output.run_id, "part": part.name, "line": part.lines + 1}
         part.write(output.lines)
@@ -85,7 +113,17 @@ class EvidenceWriter:
         return self._changed.get(run.run_id, run)
 
     def close(self, about: Mapping[str, object]) -> str:
-        """Finish the folder with its manifest and return the manifest's digest."""
+        """Finish the folder with its manifest and return the manifest's digest.
+
+        A folder that could not be written stays unfinished, and there is no digest.
+        """
+        try:
+            return self._close(about)
+        except OSError as error:
+            self._problems.append(f"evidence cannot be finished: {type(error).__name__}")
+            return ""
+
+    def _close(self, about: Mapping[str, object]) -> str:
         for part in self._parts:
             part.close()
         manifest = {
@@ -102,11 +140,12 @@ class EvidenceWriter:
         }
         found = digest(manifest)
         replace_file(self._folder / MANIFEST, encode({**manifest, "digest": found}) + b"\n")
+        (self._folder / UNFINISHED).unlink()
         return found
 
     def _write_scenarios(self, redact: Redact) -> str:
         hashed = hashlib.sha256()
-        with (self._folder / SCENARIOS).open("wb") as file:
+        with (self._folder / SCENARIOS).open("xb") as file:
             for run in self._plan.runs:
                 row, kept = written_scenario(run, redact)
                 if kept is not run:
@@ -151,18 +190,48 @@ class _Part:
 def replace_file(path: Path, content: bytes) -> None:
     """Replace a file as a whole: a reader sees the old content or the new, never a part."""
     fresh = path.with_name(f".{path.name}.new")
-    fresh.write_bytes(content)
+    fresh.unlink(missing_ok=True)
+    with fresh.open("xb") as file:
+        file.write(content)
     fresh.replace(path)
 
 
-def _clear(folder: Path) -> None:
-    """Remove an earlier evidence folder, and nothing that is not evidence."""
-    for path in (*folder.glob("part-*.jsonl"), *folder.glob("states/*.json")):
-        path.unlink()
-    for name in (MANIFEST, SCENARIOS, f".{MANIFEST}.new"):
-        (folder / name).unlink(missing_ok=True)
-    if (folder / "states").is_dir():
-        (folder / "states").rmdir()
+def owned_names(folder: Path) -> frozenset[str]:
+    """Return the names of the files in an evidence folder that a run of ours wrote.
+
+    Raises:
+        AuthoringError: There is a manifest and it is none of ours.
+    """
+    states = folder / "states"
+    if (folder / UNFINISHED).is_file() and (folder / UNFINISHED).read_bytes() == MARK:
+        return frozenset(
+            path.name
+            for path in (*_listed(folder), *_listed(states))
+            if EVIDENCE_NAME.fullmatch(path.name) or HEX.fullmatch(path.stem)
+        )
+    if not os.path.lexists(folder / MANIFEST):
+        return frozenset()
+    manifest = _manifest(folder)
+    parts = (str(part["name"]) for part in manifest["parts"])
+    names = (f"{name}.json" for name in manifest["states"])
+    return frozenset({MANIFEST, f".{MANIFEST}.new", SCENARIOS, *parts, *names})
+
+
+def _listed(folder: Path) -> Iterator[Path]:
+    return folder.iterdir() if folder.is_dir() else iter(())
+
+
+def _begin(folder: Path) -> None:
+    """Leave nothing of an earlier run, everything of others, and the mark that this one began."""
+    owned = owned_names(folder)
+    states = folder / "states"
+    states.mkdir(parents=True, exist_ok=True)
+    for path in (*_listed(states), *_listed(folder)):
+        if path.name in owned and path.name != MANIFEST and not path.is_dir():
+            path.unlink()
+    replace_file(folder / UNFINISHED, MARK)
+    if MANIFEST in owned:
+        (folder / MANIFEST).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,27 +393,68 @@ def verify(folder: Path) -> tuple[str, ...]:
 
     Else (). Whatever lies there and is not in the manifest is named too.
     """
-    evidence = EvidenceFolder(folder)
-    manifest = evidence.manifest
-    return (
-        *_bad_parts(folder, manifest),
+    return _read(EvidenceFolder(folder)).problems
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """What an evidence folder holds when it is read again.
+
+    `intact` is the number of runs of which every line, the state that they began with, and the
+    scenario are there and as they were written.
+    """
+
+    intact: int
+    problems: tuple[str, ...]
+
+
+def read_back(folder: Path, written: str) -> ReadBack:
+    """Return what lies in a folder that was just finished with the manifest digest `written`.
+
+    Never raises: what cannot be read is not there.
+    """
+    try:
+        evidence = EvidenceFolder(folder)
+        if not written or evidence.digest != written:
+            return ReadBack(0, (f"{MANIFEST}: not the one that was written",))
+        return _read(evidence)
+    except (AuthoringError, OSError) as error:
+        found = error.problems[0].found if isinstance(error, AuthoringError) else ""
+        return ReadBack(0, (f"{MANIFEST}: {found or type(error).__name__}",))
+
+
+def _read(evidence: EvidenceFolder) -> ReadBack:
+    folder, manifest = evidence.folder, evidence.manifest
+    parts = dict(_bad_parts(folder, manifest))
+    scenarios = tuple(_bad_scenarios(folder, manifest))
+    runs: list[str] = []
+    intact = 0
+    for run in evidence.runs():
+        problem = _bad_run(run, manifest)
+        runs += [problem] if problem else []
+        whole = not problem and run.initial is not None and run.entry["part"] not in parts
+        intact += whole and not scenarios
+    problems = (
+        *parts.values(),
         *_bad_states(folder, manifest),
-        *_bad_scenarios(folder, manifest),
+        *scenarios,
         *_strangers(folder, manifest),
-        *(problem for run in evidence.runs() if (problem := _bad_run(run, manifest))),
+        *runs,
         *_missing_runs(manifest),
     )
+    return ReadBack(intact, problems)
 
 
-def _bad_parts(folder: Path, manifest: Data) -> Iterator[str]:
+def _bad_parts(folder: Path, manifest: Data) -> Iterator[tuple[str, str]]:
+    """Yield each part that is not as it was written, with what is wrong with it."""
     for part in manifest["parts"]:
         path = folder / part["name"]
         if not path.is_file():
-            yield f"{path.name}: missing"
+            yield path.name, f"{path.name}: missing"
             continue
         with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != part["sha256"]:
-                yield f"{path.name}: the bytes differ from the manifest's digest"
+                yield path.name, f"{path.name}: the bytes differ from the manifest's digest"
 
 
 def _bad_states(folder: Path, manifest: Data) -> Iterator[str]:

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, WriteFailure
 from arh.harness.outlet import outlets
 
 PASS: Final = 0
@@ -38,6 +38,9 @@ def _code(command: Command, words: Sequence[str]) -> int:
     except AuthoringError as error:
         sys.stderr.write(f"{error}\n")
         return USAGE
+    except WriteFailure as failure:
+        sys.stderr.write(f"{failure}\n{NO_VERDICT}\n")
+        return CRASHED
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED

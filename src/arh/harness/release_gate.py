@@ -18,29 +18,31 @@ from arh import bootstrap
 from arh.decision.baseline import Baseline, load_baseline, save_baseline
 from arh.decision.gates import decide
 from arh.decision.metrics import compute
-from arh.decision.profile import LoadedProfile, load_profile
+from arh.decision.profile import LoadedProfile
 from arh.decision.scorecard import SuiteRun, build
 from arh.errors import safe
+from arh.harness.chosen_profile import chosen_profile
 from arh.harness.diagnostics import Diagnostics
-from arh.harness.evidence_store import EvidenceWriter
+from arh.harness.evidence_store import EvidenceWriter, read_back
 from arh.harness.exits import BY_DECISION, guarded
+from arh.harness.judge import broken
 from arh.harness.option_types import seconds, seed
 from arh.harness.pipeline import Pipeline, run_suite
 from arh.harness.plan import plan_runs
 from arh.harness.reports import ReportFolder
-from arh.harness.roots import find_root
 from arh.harness.rules import RULES
 from arh.records.control.plan import RunPlan
 from arh.records.control.scorecard import About, Scorecard
 from arh.records.control.verdict import ScenarioVerdict
 from arh.render.console import Console
+from arh.render.pages import page_paths
 from arh.sim.clock import today
 from arh.telemetry.logs import diagnostics
 from arh.telemetry.redaction import Redactor
 
 LATEST = "reports/latest"
 PARTIAL = "reports/partial"
-PROFILE = "conformance.yaml"
+PROBLEMS_MAX = 20
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -88,7 +90,7 @@ def prepared(options: argparse.Namespace) -> Trial:
         suite=suite,
         under_test=under_test,
         plan=plan,
-        profile=load_profile(profile_path(options.profile), rules=RULES),
+        profile=chosen_profile(options.profile),
         baseline=None if options.baseline is None else load_baseline(options.baseline),
         about=bootstrap.about(
             suite, plan, under_test, as_of=options.as_of.isoformat(), partial=partial
@@ -102,7 +104,7 @@ def prepared(options: argparse.Namespace) -> Trial:
 def decided(trial: Trial, console: Console) -> Scorecard:
     """Run the suite, write the report, and return the scorecard that was written last."""
     report = ReportFolder(trial.folder)
-    report.start(trial.about)
+    report.start(trial.about, pages=_pages(trial.plan))
     tracing = bootstrap.trace_to(trial.folder, wanted=trial.telemetry)
     pipeline = bootstrap.pipeline(trial.suite, trial.plan, trial.under_test, tracing=tracing)
     console.started(len(trial.plan.runs))
@@ -116,12 +118,19 @@ def decided(trial: Trial, console: Console) -> Scorecard:
     )
     about = replace(trial.about, idle_passes=_idle(verdicts))
     manifest = writer.close({"arh": about.arh, "about": _plain(about)})
-    about = replace(about, evidence=manifest, runs_recorded=writer.written)
-    scorecard = _scorecard(trial, about, verdicts)
-    report.finish(scorecard, verdicts)
+    kept = read_back(report.evidence, manifest)
+    about = replace(about, evidence=manifest, runs_recorded=kept.intact)
+    scorecard = _scorecard(trial, about, verdicts, (*writer.problems, *kept.problems))
+    for problem in report.finish(scorecard, verdicts):
+        sys.stderr.write(f"{safe(problem)}\n")
     if trial.save_baseline is not None:
         _save(trial.save_baseline, scorecard)
     return scorecard
+
+
+def _pages(plan: RunPlan) -> tuple[str, ...]:
+    """Return where the page of each run will lie, whatever becomes of the run."""
+    return page_paths([broken(run.located, run.run_id, "") for run in plan.runs])
 
 
 def _telling(console: Console, own: Diagnostics) -> Callable[[ScenarioVerdict], None]:
@@ -137,7 +146,9 @@ def _not_redacted(pipeline: Pipeline) -> int:
     return redact.failures if isinstance(redact, Redactor) else 0
 
 
-def _scorecard(trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict]) -> Scorecard:
+def _scorecard(
+    trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict], problems: Sequence[str]
+) -> Scorecard:
     suite, plan, profile = trial.suite, trial.plan, trial.profile
     notes = (*suite.loaded.passed_over, *suite.loaded.notes)
     metrics = compute(verdicts, suite.loaded.scenarios, plan, suite.pack)
@@ -149,7 +160,10 @@ def _scorecard(trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict]) 
         metrics,
         SuiteRun(plan, tuple(verdicts), suite.pack, frozenset(RULES)),
         baseline=trial.baseline,
-        notes=[f"{note.location}: {note.text}" for note in notes],
+        notes=[
+            *(f"evidence: {problem}" for problem in problems[:PROBLEMS_MAX]),
+            *(f"{note.location}: {note.text}" for note in notes),
+        ],
     )
 
 
@@ -182,15 +196,6 @@ def _sources(options: argparse.Namespace) -> bootstrap.Sources:
         fixtures=options.fixtures,
         workflow=options.workflow,
     )
-
-
-def profile_path(named: str | None) -> Path:
-    """Return the profile's path: as it is named, else by its name in the profiles' root."""
-    name = named or PROFILE
-    if named is not None and Path(named).exists():
-        return Path(named)
-    inside = find_root("profiles").path / (name if name.endswith(".yaml") else f"{name}.yaml")
-    return inside if inside.exists() or named is None else Path(named)
 
 
 def parser() -> argparse.ArgumentParser:

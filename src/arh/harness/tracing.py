@@ -8,8 +8,10 @@ Its identifiers and wall times lie in `telemetry.jsonl`, apart from everything t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+from arh.errors import AuthoringError
 from arh.harness.rules import conclude, finding
 from arh.harness.runner import RunOutput
 from arh.ports.sue import Telemetry
@@ -32,8 +34,12 @@ class Tracing:
 
         `nonce` tells this execution's trace identifiers from those of any other.
         """
-        file.parent.mkdir(parents=True, exist_ok=True)
-        self._file = file.open("wb")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._file = file.open("wb")
+        except OSError as error:
+            found = f"spans cannot be written: {type(error).__name__}"
+            raise AuthoringError.of(found, file=str(file), field="--out") from None
         self._nonce, self._exporter = nonce, exporter
         self._buffer, self._began_ns = SpanBuffer(), 0
 
@@ -45,7 +51,8 @@ class Tracing:
     def judged(self, output: RunOutput) -> EvaluationResult:
         """Keep and send the run's trace, and return how it compares with the run's evidence."""
         spans = tree(self._buffer, facts_of(output.evidence), self._nonce)
-        self._file.write(lines(spans, began_ns=self._began_ns))
+        with suppress(OSError):  # a disk that is full takes no view, and no verdict reads one
+            self._file.write(lines(spans, began_ns=self._began_ns))
         if self._exporter is not None:
             self._exporter.send(spans, began_ns=self._began_ns)
         return _result(check(output.evidence, spans))
@@ -58,7 +65,8 @@ class Tracing:
 
     def close(self) -> None:
         """Finish the file and say goodbye to the collector."""
-        self._file.close()
+        with suppress(OSError):
+            self._file.close()
         if self._exporter is not None:
             self._exporter.close()
 

@@ -130,7 +130,8 @@ def _summary(scorecard: Scorecard) -> Iterator[str]:
 
 def _profile(scorecard: Scorecard) -> str:
     profile = scorecard.profile
-    return f"{profile.name} {profile.version}" + (" (illustrative)" * profile.illustrative)
+    found = f" ({profile.source}, {profile.digest[:12]})" if profile.source else ""
+    return f"{profile.name} {profile.version}{found}" + (" (illustrative)" * profile.illustrative)
 
 
 def _accounts(scorecard: Scorecard) -> str:

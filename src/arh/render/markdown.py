@@ -45,7 +45,8 @@ def _head(scorecard: Scorecard) -> Iterator[str]:
     yield ""
     shown = f"{code(profile.name)} {markdown(profile.version)}"
     illustrative = ", **illustrative: its numbers are examples**" if profile.illustrative else ""
-    yield f"Profile {shown}{illustrative}. Decided as of {markdown(scorecard.about.as_of)}."
+    found = f" ({profile.source}, {code(profile.digest[:12])})" if profile.source else ""
+    yield f"Profile {shown}{found}{illustrative}. Decided as of {markdown(scorecard.about.as_of)}."
     if scorecard.about.partial:
         yield "Only a part of the suite was run."
     yield ""

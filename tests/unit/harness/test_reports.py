@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, WriteFailure
+from arh.harness import reports
+from arh.harness.exits import CRASHED, guarded
 from arh.harness.reports import ReportFolder
 from tests.unit.decision.made import ABOUT, PASS_RATE, Suite, located, suite
 
@@ -40,7 +42,7 @@ def test_a_report_holds_everything(tmp_path: Path) -> None:
         "latest/scorecard.json",
         "latest/scorecard.md",
     ]
-    assert decision(tmp_path / "latest") == ("pass", ["all 7 blocking gates passed"])
+    assert decision(tmp_path / "latest") == ("pass", ["all 8 blocking gates passed"])
 
 
 def test_every_link_of_the_scorecard_leads_to_a_page(tmp_path: Path) -> None:
@@ -123,5 +125,61 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_runs(tmp_path: 
     file = tmp_path / "file"
     file.write_text("")
 
-    with pytest.raises(AuthoringError, match="`--out`: the report cannot be written"):
+    with pytest.raises(AuthoringError, match="`--out`: this is no folder"):
         ReportFolder(file / "latest").start(ABOUT)
+
+
+def test_a_decision_that_somebody_wrote_over_is_no_decision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies there in the end is what was decided, or there is no result."""
+    made = suite()
+    report = ReportFolder(tmp_path)
+    report.start(ABOUT)
+    stale = (tmp_path / "scorecard.json").read_bytes()
+
+    def replaced(path: Path, content: bytes) -> None:
+        path.write_bytes(stale if path.name == "scorecard.json" else content)
+
+    monkeypatch.setattr(reports, "replace_file", replaced)
+    with pytest.raises(WriteFailure, match="not what was decided"):
+        report.finish(made.scorecard(PASS_RATE), list(made.verdicts.values()))
+
+
+def test_a_disk_that_is_full_leaves_no_result_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No traceback: the file, and that this is no verdict."""
+    made = suite()
+    report = ReportFolder(tmp_path)
+    report.start(ABOUT)
+    monkeypatch.setattr(reports, "replace_file", _full)
+
+    def finish(_words: object) -> int:
+        report.finish(made.scorecard(PASS_RATE), list(made.verdicts.values()))
+        return 0
+
+    assert guarded(finish, []) == CRASHED
+    told = capsys.readouterr().err
+    assert "scorecard.json: cannot be written: OSError" in told
+    assert "Traceback" not in told
+
+
+def test_what_else_cannot_be_written_does_not_change_the_decision(tmp_path: Path) -> None:
+    """It is told, and the decision is there."""
+    made = suite()
+    report = ReportFolder(tmp_path)
+    report.start(ABOUT)
+    (tmp_path / "scenarios").write_text("in the way")
+
+    unwritten = report.finish(made.scorecard(PASS_RATE), list(made.verdicts.values()))
+
+    assert decision(tmp_path)[0] == "pass"
+    assert unwritten == tuple(
+        f"scenarios/{name}.md cannot be written: FileExistsError"
+        for name in ("buy-a-lamp-001", "guarded-001", "faulted-001", "liar-001")
+    )
+
+
+def _full(_path: Path, _content: bytes) -> None:
+    raise OSError(28, "full")

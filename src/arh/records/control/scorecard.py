@@ -67,12 +67,13 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class ProfileAbout:
-    """Which thresholds decided."""
+    """Which thresholds decided; `source` is flag, working, packaged or repository."""
 
     name: str = ""
     version: str = ""
     illustrative: bool = False
     digest: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
