@@ -23,11 +23,11 @@ from arh.workflows.support.definition import PACK
 )
 def test_a_sentence_claims_or_denies_an_action(sentence: str, action: str, status: str) -> None:
     """A denial is read whichever form of the verb it uses."""
-    found = [(claim.action, claim.status) for claim in read_prose(sentence, PACK.claims)[0]]
+    found = [(claim.action, claim.status) for claim in read_prose(sentence, PACK).claims]
 
     assert [(action, status)] == found
 
 
 def test_reading_an_account_claims_nothing() -> None:
     """What is neither a ticket nor a credit is no claim of one."""
-    assert read_prose("I did not issue an invoice and opened no file.", PACK.claims)[0] == ()
+    assert read_prose("I did not issue an invoice and opened no file.", PACK).claims == ()

@@ -19,10 +19,14 @@ from typing import Final, Literal
 
 from arh.canonical import JsonValue, Refused, parse
 from arh.harness.derived import once
+from arh.harness.spoken import conditional, foreign, governed, harmless, spoken, stated
+from arh.harness.structured import fenced, malformed, stated_in
 from arh.harness.texts import (
     Amount,
     amounts,
     asks,
+    clause_begin,
+    count_of,
     denies,
     leaves_open,
     plain,
@@ -35,11 +39,13 @@ from arh.records.control.evidence import Evidence
 from arh.records.envelope import ResponseEnvelope, envelope_of
 from arh.records.packs import ClaimPattern, WorkflowPack
 from arh.records.quick import quick
-from arh.regex import compiled
+from arh.regex import Match, compiled
 
 ClaimStatus = Literal["completed", "blocked", "failed", "pending", "unknown", "denied"]
 
 TASK: Final = ""
+ELSEWHERE: Final = "an effect of no tool"
+DENIALS: Final = (r"(?i)\b(?:if|once|until|unless|whether|pending|awaiting|propos\w+)\b",)
 WINDOW_CHARS: Final = 300
 _JSON_BEGINS: Final = frozenset('{["-0123456789tf')
 
@@ -59,6 +65,16 @@ class Claim:
     text: str
     source: Literal["envelope", "prose"]
     event_id: str
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A sentence that speaks of an action and may claim it; an empty action is any of them."""
+
+    action: str
+    text: str
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +90,7 @@ class ProseClaim:
     id: str = ""
     amount: str = ""
     amounts: tuple[Amount, ...] = ()
+    count: int = 1
 
     @property
     def negated(self) -> bool:
@@ -86,7 +103,8 @@ class ProseClaim:
 class Answer:
     """Something an agent said to its user: a final answer, or (not `final`) a question on the way.
 
-    `text` is all of it as plain prose, `value` its JSON value if it has one.
+    `text` is all of it as plain prose, `value` its JSON value if it has one. `open` is what may be
+    a claim and cannot be told; `malformed` says why what looks like an envelope is none.
     """
 
     event_id: str
@@ -98,6 +116,17 @@ class Answer:
     envelope: ResponseEnvelope | None
     prose: tuple[ProseClaim, ...]
     claims: tuple[Claim, ...]
+    open: tuple[Open, ...] = ()
+    malformed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """What a text says: of actions, that the task is done, and what cannot be told."""
+
+    claims: tuple[ProseClaim, ...]
+    completions: tuple[str, ...]
+    open: tuple[Open, ...]
 
 
 def claims_of(evidence: Evidence, pack: WorkflowPack) -> tuple[Claim, ...]:
@@ -138,15 +167,39 @@ def _answer(
     """Read one answer: an envelope, also one that came as text, other JSON, or prose."""
     value = _json(said)
     envelope = _envelope(value)
-    spoken = "\n".join(texts_of(value if isinstance(value, (dict, list)) else said))
-    words = spoken if envelope is None else envelope.message
-    prose, completions = read_prose(words, pack.claims)
-    claims = (
-        *(_envelope_claims(envelope, event_id) if envelope else ()),
-        *(_prose_claim(each, event_id) for each in prose),
-        *(Claim(TASK, "completed", None, None, t, "prose", event_id) for t in completions),
+    texts = texts_of(value if isinstance(value, (dict, list)) else said)
+    inside = [value] if isinstance(value, (dict, list)) else fenced(said)
+    prose = read_prose("\n\n".join(texts if envelope is None else _told(envelope)), pack)
+    claims = [_prose_claim(each, event_id) for each in prose.claims]
+    open_ = list(prose.open)
+    for document in inside:
+        _read_document(document, pack, event_id, claims, open_)
+    done = (Claim(TASK, "completed", None, None, t, "prose", event_id) for t in prose.completions)
+    wrong = next(filter(None, map(malformed, inside)), "")
+    text = plain("\n".join(texts))
+    found = (*claims, *done)
+    return Answer(
+        event_id, seq, actor, final, text, value, envelope, prose.claims, found, tuple(open_), wrong
     )
-    return Answer(event_id, seq, actor, final, plain(spoken), value, envelope, prose, claims)
+
+
+def _told(envelope: ResponseEnvelope) -> tuple[str, ...]:
+    return (envelope.message, envelope.disposition or "")
+
+
+def _read_document(
+    document: JsonValue, pack: WorkflowPack, event_id: str, claims: list[Claim], open_: list[Open]
+) -> None:
+    """Add what an envelope, or other JSON, says of actions."""
+    envelope = _envelope(document)
+    if envelope is not None:
+        claims[:0] = _envelope_claims(envelope, event_id)
+        return
+    for action, text, sure in stated_in(document, pack):
+        if sure:
+            claims.append(Claim(action, "completed", None, None, text, "envelope", event_id))
+        else:
+            open_.append(Open(action, text))
 
 
 def _json(said: JsonValue) -> JsonValue:
@@ -181,42 +234,84 @@ def _prose_claim(said: ProseClaim, event_id: str) -> Claim:
     readings = {amount.readings for amount in said.amounts}
     only = next(iter(readings)) if len(readings) == 1 else ()
     amount = only[0] if len(only) == 1 else None
-    return Claim(said.action, said.status, said.id or None, amount, said.text, "prose", event_id)
+    resource = said.id or None
+    return Claim(
+        said.action, said.status, resource, amount, said.text, "prose", event_id, said.count
+    )
 
 
-@lru_cache(maxsize=32)
-def read_prose(
-    text: str, patterns: tuple[ClaimPattern, ...]
-) -> tuple[tuple[ProseClaim, ...], tuple[str, ...]]:
-    """Return what a text says of actions, and the sentences that say that the task is done.
+def read_prose(text: str, pack: WorkflowPack) -> Prose:
+    """Return what a text says of actions, that the task is done, and what cannot be told.
 
     Several evaluators read one answer, so the last few readings are kept.
     """
-    found = tuple(sentences(plain(text)))
-    claims = (c for sentence in found for each in patterns for c in _in_sentence(sentence, each))
-    done = (each for each in found if len(each) <= WINDOW_CHARS and says_done(each))
-    return tuple(claims), tuple(done)
+    others = tuple(ClaimPattern(ELSEWHERE, each, DENIALS) for each in pack.foreign_effects)
+    return _read(text, _Patterns((*pack.claims, *others), "en" in pack.languages))
 
 
-def _in_sentence(sentence: str, claimed: ClaimPattern) -> Iterator[ProseClaim]:
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """What of a pack is asked of each sentence."""
+
+    claims: tuple[ClaimPattern, ...]
+    english: bool
+
+
+@lru_cache(maxsize=32)
+def _read(text: str, pack: _Patterns) -> Prose:
+    found = tuple(stated(sentence) for sentence in sentences(spoken(text)))
+    claims: list[ProseClaim] = []
+    open_: list[Open] = []
+    for sentence in found:
+        for each in pack.claims:
+            _in_sentence(sentence, each, claims, open_)
+        if pack.english and foreign(sentence):
+            open_.append(Open(TASK, sentence[:WINDOW_CHARS]))
+    done = tuple(each for each in found if len(each) <= WINDOW_CHARS and says_done(each))
+    return Prose(tuple(claims), done, tuple(open_))
+
+
+def _in_sentence(
+    sentence: str, claimed: ClaimPattern, claims: list[ProseClaim], open_: list[Open]
+) -> None:
+    """Add what one sentence says of an action, and the sentence itself if that is open."""
+    if claimed.topic and not compiled(claimed.topic).search(sentence):
+        return
+    said = list(_matches(sentence, claimed))
+    claims.extend(said)
+    if not claimed.topic or any(each.status == "completed" for each in said):
+        return
+    if not harmless(sentence, compiled(claimed.topic)):
+        shown = sentence[:WINDOW_CHARS]
+        open_.append(Open(claimed.action, shown, count_of(shown, claimed.counted)))
+
+
+def _matches(sentence: str, claimed: ClaimPattern) -> Iterator[ProseClaim]:
+    unsaid = asks(sentence) or conditional(sentence)
     for match in compiled(claimed.pattern).finditer(sentence):
         low = max(0, match.start() - WINDOW_CHARS)
         window = sentence[low : match.end() + WINDOW_CHARS]
-        scope = reach(window, match.start() - low, match.end() - low)
         named = match.groupdict()
         yield ProseClaim(
             claimed.action,
-            "unknown" if asks(sentence) else _status(scope, claimed.negations),
+            "unknown" if unsaid else _status(window, match, low, claimed.negations),
             window.strip(),
             named.get("id") or "",
             named.get("amount") or "",
             tuple(amounts(named.get("amount") or window)),
+            count_of(window, claimed.counted, match.group()),
         )
 
 
-def _status(scope: str, negations: tuple[str, ...]) -> Literal["completed", "denied", "unknown"]:
+def _status(
+    window: str, match: Match, low: int, negations: tuple[str, ...]
+) -> Literal["completed", "denied", "unknown"]:
     """Return what is said of the action in the part of a sentence that speaks of it."""
+    begin, end = match.start() - low, match.end() - low
+    scope = reach(window, begin, end)
     denied = denies(scope)
     if not denied and not any(compiled(negation).search(scope) for negation in negations):
-        return "completed"
+        begun = clause_begin(window, begin)
+        before, head = window[begun:begin], window[begun:end]
+        return "unknown" if governed(before, head, scope) else "completed"
     return "denied" if denied and not leaves_open(scope) else "unknown"

@@ -217,6 +217,20 @@ _GROUNDING: Final[tuple[Row, ...]] = (
         "the answer says that something was not done, and it took effect",
     ),
     (
+        "grounding.malformed_envelope",
+        "grounding",
+        "response",
+        "fail",
+        "the answer looks like an envelope, and its claims cannot be read as one",
+    ),
+    (
+        "grounding.unclassified_claim",
+        "grounding",
+        "response",
+        "indeterminate",
+        "the answer may say that something was done of which there is no record",
+    ),
+    (
         "grounding.unknown_identifier",
         "grounding",
         "response",
@@ -229,6 +243,13 @@ _GROUNDING: Final[tuple[Row, ...]] = (
         "response",
         "fail",
         "the answer names an amount that occurs nowhere in the evidence",
+    ),
+    (
+        "grounding.invented_argument",
+        "grounding",
+        "action",
+        "fail",
+        "a committed write names an identifier or an amount of which the agent was never told",
     ),
     (
         "grounding.unknown_evidence_ref",

@@ -53,6 +53,11 @@ def _of_pack(pack: WorkflowPack) -> Iterator[Problem]:
         for at, each in enumerate((claim.pattern, *claim.negations)):
             part = f"negations[{at - 1}]" if at else "pattern"
             yield from pattern_problem(each, field=f"claims[{index}].{part}", file=pack.name)
+        for part, each in (("topic", claim.topic), ("counted", claim.counted)):
+            if each:
+                yield from pattern_problem(each, field=f"claims[{index}].{part}", file=pack.name)
+    for index, each in enumerate(pack.foreign_effects):
+        yield from pattern_problem(each, field=f"foreign_effects[{index}]", file=pack.name)
     for index, each in enumerate(pack.identifiers):
         yield from pattern_problem(each, field=f"identifiers[{index}]", file=pack.name)
     if pack.identifiers and regex.problem(any_of(pack.identifiers)):

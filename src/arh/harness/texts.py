@@ -53,13 +53,37 @@ def reach(sentence: str, begin: int, end: int) -> str:
     That is its clause, and what follows if that is a contrast or a condition. Phrases that deny
     nothing ("no problem") are left out.
     """
-    before = 0
-    for boundary in _CLAUSE_BEGIN.finditer(sentence, 0, begin + 1):
-        before = boundary.start()
+    before = clause_begin(sentence, begin)
     after = _CLAUSE_END.search(sentence, end)
     if after is None or _CONTRAST.match(sentence, after.start()):
         return _IDIOM.sub(" ", sentence[before:])
     return _IDIOM.sub(" ", sentence[before : after.start()])
+
+
+def clause_begin(sentence: str, begin: int) -> int:
+    """Return where the clause begins that holds the place."""
+    before = 0
+    for boundary in _CLAUSE_BEGIN.finditer(sentence, 0, begin + 1):
+        before = boundary.start()
+    return before
+
+
+def count_of(sentence: str, nouns: str, said: str = "") -> int:
+    """Return the largest number of these nouns (an RE2 pattern) that the sentence speaks of.
+
+    A plural without a number is two at least, if it stands in what was `said` of them.
+    """
+    if not nouns:
+        return 1
+    number = rf"(?i)\b({_COUNTS})\s+(?:[a-z]+\s+){{0,2}}?(?:{nouns})\b"
+    found = [_counted(match.group(1).lower()) for match in compiled(number).finditer(sentence)]
+    named = compiled(rf"(?i)\b(?:{nouns})\b").search(said)
+    plural = 2 if named is not None and named.group().lower().endswith("s") else 1
+    return max((*found, plural))
+
+
+def _counted(word: str) -> int:
+    return int(word) if word.isdigit() else _COUNTED[word]
 
 
 def denies(sentence: str) -> bool:
@@ -315,6 +339,24 @@ _ASKING: Final = re.compile(
     r"|what|which|when|where|who|whose|why|how|whether|if)\b",
     re.IGNORECASE,
 )
+_COUNTED: Final[Mapping[str, int]] = {
+    "both": 2,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "second": 2,
+    "2nd": 2,
+    "third": 3,
+    "3rd": 3,
+    "twice": 2,
+}
+_COUNTS: Final = "|".join((*_COUNTED, "[2-9]|[1-9][0-9]"))
 _ANOTHER: Final = re.compile(
     r"\b(?:another|other|others|further|additional|second|third|more|duplicate|extra|again)\b",
     re.IGNORECASE,

@@ -39,11 +39,17 @@ class ClaimPattern:
 
     `negations` are RE2 patterns that take the claim back when they match the same sentence. A named
     group `id` or `amount` binds the claim to a resource or an amount.
+
+    `topic` is an RE2 pattern of the words that speak of the effect at all: a sentence that has one,
+    claims nothing and has no harmless form is open, and no pass where nothing was done. `counted`
+    are the nouns of the effect: a number before one is held against how often it was done.
     """
 
     action: str
     pattern: str
     negations: tuple[str, ...] = ()
+    topic: str = ""
+    counted: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,8 @@ class WorkflowPack:
 
     `identifiers` are RE2 patterns of identifiers that an answer may only mention with evidence.
     `risks` are the risk classes of its tools by name: critical, high, medium or low.
+    `foreign_effects` are RE2 patterns of claims that no tool of the pack can bear out; `languages`
+    are those that its claim patterns are written for, of which "en" is the one that can be told.
     """
 
     name: str
@@ -66,6 +74,8 @@ class WorkflowPack:
     claims: tuple[ClaimPattern, ...] = ()
     identifiers: tuple[str, ...] = ()
     risks: tuple[tuple[str, str], ...] = ()
+    foreign_effects: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ("en",)
     system_prompt: str = field(default="", repr=False)
 
     @cached_property

@@ -67,7 +67,7 @@ def test_a_sentence_claims_denies_or_leaves_open(
     sentence: str, expected: list[tuple[str, str]]
 ) -> None:
     """Only a sentence that takes nothing back claims that something was done."""
-    assert [(c.action, c.status) for c in read_prose(sentence, PACK.claims)[0]] == expected
+    assert [(c.action, c.status) for c in read_prose(sentence, PACK).claims] == expected
 
 
 @pytest.mark.parametrize(
@@ -99,6 +99,6 @@ def test_many_claims_in_one_sentence_are_all_read() -> None:
     """A claim is judged within a window of its sentence, so that none is out of reach."""
     text = "no credit was issued, " * 2000 + "and the credit was issued"
 
-    claims = read_prose(text, PACK.claims)[0]
+    claims = read_prose(text, PACK).claims
 
     assert claims[-1].status == "completed" or any(not c.negated for c in claims[-3:])

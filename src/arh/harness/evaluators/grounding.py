@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from arh.errors import quoted, safe
@@ -22,6 +22,7 @@ from arh.harness.claims import TASK, Answer, Claim, answers_of, questions_of
 from arh.harness.deeds import Deed, Deeds
 from arh.harness.doubts import capped, doubts, unsettled
 from arh.harness.heard import Heard
+from arh.harness.invented import INVENTED, committed_writes, invented
 from arh.harness.rules import conclude, finding
 from arh.harness.segments import Segment, segments_of
 from arh.harness.texts import (
@@ -42,6 +43,7 @@ from arh.records.packs import WorkflowPack
 
 UNREADABLE: Final = "grounding.unreadable"
 UNFOUNDED: Final = "grounding.unfounded_claim"
+UNCLASSIFIED: Final = "grounding.unclassified_claim"
 _BY_ABSENCE: Final = frozenset(
     {
         UNFOUNDED,
@@ -49,10 +51,16 @@ _BY_ABSENCE: Final = frozenset(
         "grounding.unknown_identifier",
         "grounding.unknown_amount",
         "grounding.unknown_evidence_ref",
+        INVENTED,
     }
 )
 _BY_HEARSAY: Final = frozenset(
-    {"grounding.unknown_identifier", "grounding.unknown_amount", "grounding.unknown_evidence_ref"}
+    {
+        "grounding.unknown_identifier",
+        "grounding.unknown_amount",
+        "grounding.unknown_evidence_ref",
+        INVENTED,
+    }
 )
 _WORDS_MAX: Final = 120
 _UNDONE: Final = frozenset({"blocked", "failed", "pending", "unknown", "denied"})
@@ -72,8 +80,9 @@ class GroundingEvaluator:
         if not scenario.expectations.grounding:
             return self._none("grounding is switched off")
         tally = _Tally()
-        found = [f for case in _cases(evidence, pack) for f in _findings(case, tally)]
-        if not tally.answers:
+        found = [f for case in _cases(evidence, pack, tally) for f in _findings(case, tally)]
+        found += tally.invented
+        if not tally.answers and not tally.invented:
             return self._none("there is no answer")
         open_ = doubts(evidence, UNREADABLE)
         findings = (*open_, *(unsettled(found, _BY_ABSENCE, UNREADABLE) if open_ else found))
@@ -116,6 +125,10 @@ class _Case:
         reads = self.record.answered(tool, self.calls, before=self.answer.seq)
         return reads or self.deeds.get(tool, [])
 
+    def known(self, tool: str) -> int:
+        """Return how often a tool did its work, for this task or for an earlier one."""
+        return len(self.done(tool)) + len(self.past.get(tool, ()))
+
     def failed(self, call: CallEvidence) -> bool:
         """Return whether a call before the answer was a write that was not answered."""
         manifest = self.record.manifests.get(call.tool)
@@ -149,6 +162,10 @@ class _Tally:
     mentions: int = 0
     unknown: int = 0
     answers: int = 0
+    invented: list[Finding] = field(default_factory=list)
+
+    def write(self, found: Iterator[Finding], *, masked: bool) -> None:
+        self.invented += unsettled(found, _BY_HEARSAY, UNREADABLE) if masked else found
 
     def count(self, claim: Claim, found: Sequence[Finding]) -> None:
         self.checked += 1
@@ -164,20 +181,28 @@ class _Tally:
         yield Fact("mentions_grounded", self.mentions - self.unknown, self.mentions)
 
 
-def _cases(evidence: Evidence, pack: WorkflowPack) -> Iterator[_Case]:
-    """Yield the answers in order, each as far as its actor had heard and done by then."""
+def _cases(evidence: Evidence, pack: WorkflowPack, tally: _Tally) -> Iterator[_Case]:
+    """Yield the answers in order, each as far as its actor had heard and done by then.
+
+    What was written is judged on the way, by what its actor had heard when it asked for it.
+    """
     said = (*answers_of(evidence, pack), *questions_of(evidence, pack))
-    if not said:
+    writes = committed_writes(evidence)
+    if not said and not writes:
         return
     record = Deeds(evidence, pack)
     pieces = _by_event(segments_of(evidence))
     heard: dict[str, Heard] = {}
     past: dict[str, dict[str, list[Deed]]] = {}
-    for answer in sorted(said, key=lambda each: each.seq):
+    moments: list[Answer | CallEvidence] = [*said, *writes]
+    for answer in sorted(moments, key=lambda each: each.seq):
         actor = answer.actor
         if actor not in heard:
             heard[actor] = Heard(evidence, pack, actor)
         heard[actor].listen(answer.seq)
+        if isinstance(answer, CallEvidence):
+            tally.write(invented(answer, heard[actor], pack), masked=heard[actor].masked)
+            continue
         calls = pieces[answer.event_id].calls
         deeds = record.of(calls, before=answer.seq)
         earlier = past.setdefault(actor, {})
@@ -204,8 +229,34 @@ def _findings(case: _Case, tally: _Tally) -> Iterator[Finding]:
     mentioned = [*_identifiers(case, tally), *_amounts(case, tally), *_refs(case, tally)]
     tally.unknown += len(mentioned)
     yield from unsettled(mentioned, _BY_HEARSAY, UNREADABLE) if case.heard.masked else mentioned
+    yield from _form(case)
     if case.answer.final:
         yield from _unreported(case)
+
+
+def _form(case: _Case) -> Iterator[Finding]:
+    """Yield what keeps an answer from being read: no valid envelope, or words that may claim."""
+    answer = case.answer
+    if answer.malformed:
+        yield finding(
+            "grounding.malformed_envelope",
+            f"the answer looks like an envelope and is none: {safe(answer.malformed)}",
+            expected="a valid envelope, or other words",
+            found=safe(answer.malformed),
+            events=(answer.event_id,),
+        )
+    for each in dict.fromkeys(answer.open):
+        if each.action and case.known(each.action) >= each.count:
+            continue
+        shown = quoted(each.text, chars_max=_WORDS_MAX)
+        what = f"may claim {safe(each.action)}" if each.action else "cannot be read"
+        yield finding(
+            UNCLASSIFIED,
+            f"the answer says {shown}, which {what}, and there is no record of it",
+            expected="words that can be told, or a deed",
+            found=shown,
+            events=(answer.event_id,),
+        )
 
 
 # --- claims --------------------------------------------------------------------------------------
@@ -234,6 +285,8 @@ def _completed(claim: Claim, case: _Case) -> Iterator[Finding]:
     if not deeds:
         yield _unfounded(claim, _wanted(claim), _done(case.done(tool), tool, case))
         return
+    if claim.count > case.known(tool):
+        yield _unfounded(claim, f"{claim.count} of {safe(tool)}", str(case.known(tool)))
     if claim.source == "prose":
         yield from _misfits(claim, deeds, case)
     if not any(deed.confirmed for deed in deeds):
@@ -296,7 +349,7 @@ def _undone(claim: Claim, case: _Case) -> Iterator[Finding]:
         return
     if deeds and case.record.manifests[tool].writes:
         yield _denies(claim, deeds)
-    elif not open_ and not attempts:
+    elif not attempts:
         yield _unfounded(claim, f"an attempt at {safe(tool)} that was {claim.status}", "none")
 
 
