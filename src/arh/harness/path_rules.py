@@ -217,6 +217,20 @@ _GROUNDING: Final[tuple[Row, ...]] = (
         "the answer says that something was not done, and it took effect",
     ),
     (
+        "grounding.malformed_envelope",
+        "grounding",
+        "response",
+        "fail",
+        "the answer looks like an envelope, and its claims cannot be read as one",
+    ),
+    (
+        "grounding.unclassified_claim",
+        "grounding",
+        "response",
+        "indeterminate",
+        "the answer may say that something was done of which there is no record",
+    ),
+    (
         "grounding.unknown_identifier",
         "grounding",
         "response",

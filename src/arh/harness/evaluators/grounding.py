@@ -43,6 +43,7 @@ from arh.records.packs import WorkflowPack
 
 UNREADABLE: Final = "grounding.unreadable"
 UNFOUNDED: Final = "grounding.unfounded_claim"
+UNCLASSIFIED: Final = "grounding.unclassified_claim"
 _BY_ABSENCE: Final = frozenset(
     {
         UNFOUNDED,
@@ -123,6 +124,10 @@ class _Case:
         """Return what was done with a tool for the answer's task."""
         reads = self.record.answered(tool, self.calls, before=self.answer.seq)
         return reads or self.deeds.get(tool, [])
+
+    def known(self, tool: str) -> int:
+        """Return how often a tool did its work, for this task or for an earlier one."""
+        return len(self.done(tool)) + len(self.past.get(tool, ()))
 
     def failed(self, call: CallEvidence) -> bool:
         """Return whether a call before the answer was a write that was not answered."""
@@ -224,8 +229,34 @@ def _findings(case: _Case, tally: _Tally) -> Iterator[Finding]:
     mentioned = [*_identifiers(case, tally), *_amounts(case, tally), *_refs(case, tally)]
     tally.unknown += len(mentioned)
     yield from unsettled(mentioned, _BY_HEARSAY, UNREADABLE) if case.heard.masked else mentioned
+    yield from _form(case)
     if case.answer.final:
         yield from _unreported(case)
+
+
+def _form(case: _Case) -> Iterator[Finding]:
+    """Yield what keeps an answer from being read: no valid envelope, or words that may claim."""
+    answer = case.answer
+    if answer.malformed:
+        yield finding(
+            "grounding.malformed_envelope",
+            f"the answer looks like an envelope and is none: {safe(answer.malformed)}",
+            expected="a valid envelope, or other words",
+            found=safe(answer.malformed),
+            events=(answer.event_id,),
+        )
+    for each in dict.fromkeys(answer.open):
+        if each.action and case.known(each.action) >= each.count:
+            continue
+        shown = quoted(each.text, chars_max=_WORDS_MAX)
+        what = f"may claim {safe(each.action)}" if each.action else "cannot be read"
+        yield finding(
+            UNCLASSIFIED,
+            f"the answer says {shown}, which {what}, and there is no record of it",
+            expected="words that can be told, or a deed",
+            found=shown,
+            events=(answer.event_id,),
+        )
 
 
 # --- claims --------------------------------------------------------------------------------------
@@ -254,6 +285,8 @@ def _completed(claim: Claim, case: _Case) -> Iterator[Finding]:
     if not deeds:
         yield _unfounded(claim, _wanted(claim), _done(case.done(tool), tool, case))
         return
+    if claim.count > case.known(tool):
+        yield _unfounded(claim, f"{claim.count} of {safe(tool)}", str(case.known(tool)))
     if claim.source == "prose":
         yield from _misfits(claim, deeds, case)
     if not any(deed.confirmed for deed in deeds):
@@ -316,7 +349,7 @@ def _undone(claim: Claim, case: _Case) -> Iterator[Finding]:
         return
     if deeds and case.record.manifests[tool].writes:
         yield _denies(claim, deeds)
-    elif not open_ and not attempts:
+    elif not attempts:
         yield _unfounded(claim, f"an attempt at {safe(tool)} that was {claim.status}", "none")
 
 
