@@ -31,6 +31,7 @@ from typing import IO, Final, NoReturn
 
 from arh.canonical import JsonValue, Refused, line, parse
 from arh.connect import wire
+from arh.connect.strays import adopts, children, kill_strays
 from arh.errors import AuthoringError, RunStopped
 from arh.ports.sue import Session
 from arh.records.tasks import AgentReport, Task
@@ -45,6 +46,7 @@ PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "T
 Message = dict[str, JsonValue]
 
 _LIVE: Final[set[subprocess.Popen[bytes]]] = set()
+_STARTING: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,11 @@ class _Conversation:
         self._session = session
         self._ends_at = wall_ms() + agent.wall_ms_max
         self._late = False
-        self._process = _start(agent)
-        _LIVE.add(self._process)
+        with _STARTING:
+            adopts()
+            self._before = children()
+            self._process = _start(agent)
+            _LIVE.add(self._process)
         self._timer = threading.Timer(agent.wall_ms_max / 1000, self._expire)
         self._timer.daemon = True
         self._timer.start()
@@ -129,14 +134,16 @@ class _Conversation:
             self.send(answer)
 
     def close(self) -> None:
-        """End the process and everything in its group."""
+        """End the process, everything in its group, and what escaped from it, if it is found."""
         self._timer.cancel()
         if self._process.stdin is not None:
             _closed(self._process.stdin)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE_MS / 1000)
         _kill(self._process)
-        _LIVE.discard(self._process)
+        with _STARTING:
+            _LIVE.discard(self._process)
+            kill_strays({*self._before, *(process.pid for process in _LIVE)})
         for reader in self._readers:
             self._wait_for(reader)
 

@@ -4,7 +4,8 @@ Step 8 of a scenario's path. A criterion is met by `pass` alone; an evaluator th
 whether or not the scenario names it. Findings that a scenario expects are excused at every level,
 if their rule is one that can be, and missed when they are absent. What is ours (an evaluator that
 raises, evidence that cannot be read, a fixture that does not fit) is never the agent's failure and
-never a pass: a run that we cut short is `error`, whatever is missing from it.
+never a pass: a run that we cut short is `error`, whatever is missing from it. An agent of its own
+that the script has no answer for is the exception: a failure that was found in it counts.
 """
 
 from __future__ import annotations
@@ -225,7 +226,19 @@ def _status(
     worst: Status = next((s for s in WORST_FIRST if s in statuses), "pass")
     status: Status = "indeterminate" if worst == "not_exercised" else worst
     reasons = [*trouble, *sorted(found, key=lambda pair: WORST_FIRST.index(pair[0]))]
-    return "error" if trouble else status, tuple(dict.fromkeys(text for _, text in reasons))
+    if trouble and not (_is_its_own(evidence) and "fail" in {each.status for each in results}):
+        status = "error"
+    return status, tuple(dict.fromkeys(text for _, text in reasons))
+
+
+def _is_its_own(evidence: Evidence) -> bool:
+    """Return true if the script had no answer for an agent that arh does not script.
+
+    Such an agent may have told the model another history than the one on record, and what it did
+    until then is not undone by the run ending there.
+    """
+    hybrid = evidence.header.get("clock") == "hybrid"
+    return hybrid and evidence.termination == "fixture_mismatch"
 
 
 def _own_trouble(evidence: Evidence) -> Iterable[tuple[Status, str]]:
