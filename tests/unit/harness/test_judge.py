@@ -155,3 +155,29 @@ def test_without_what_it_needs_an_evaluator_cannot_praise(
         doubted = "without initial, which it needs"
         wrong = "the evaluator needs what no evidence has"
         assert judged.summary == (doubted if status == "indeterminate" else wrong)
+
+
+@pytest.mark.parametrize(
+    ("clock", "ended", "found", "status"),
+    [
+        ("hybrid", "fixture_mismatch", "fail", "fail"),
+        ("hybrid", "fixture_mismatch", "pass", "error"),
+        ("virtual", "fixture_mismatch", "fail", "error"),
+        ("hybrid", "harness_error", "fail", "error"),
+    ],
+)
+def test_a_failure_of_an_agent_of_its_own_outweighs_a_script_without_an_answer(
+    bench: Workbench, tried: Tried, clock: str, ended: str, found: Status, status: Status
+) -> None:
+    """Only an agent that arh does not script can tell the model another history than the record."""
+    header = {**tried.output.evidence.header, "clock": clock}
+    evidence = replace(
+        tried.output.evidence, header=header, termination=ended, stop_detail="no rule matches"
+    )
+    rules = ("outcome.collateral_change",) * (found == "fail")
+
+    judged = judge(tried.located, evidence, (Saying(rules, found),), bench.suite.pack)
+
+    assert judged.status == status
+    assert judged.reasons[0] == f"{ended}: no rule matches"
+    assert ("outcome: outcome.collateral_change it is" in judged.reasons) == (found == "fail")
