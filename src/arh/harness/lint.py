@@ -16,12 +16,19 @@ from typing import Final, TypeAlias
 from arh import canonical
 from arh.errors import quoted, safe
 from arh.harness.assertion_kinds import RECORD_FIELDS
+from arh.harness.content import closed_arguments, judged_names, left_out, written_by
 from arh.harness.datasets import DatasetCatalogue
 from arh.harness.expectation_rules import assertions_of
 from arh.harness.known import properties
 from arh.harness.scenario_loader import LoadedSuite
 from arh.records.control.plan import Located
-from arh.records.control.scenario import Assertion, Category, ResponseRules, Scenario, Trajectory
+from arh.records.control.scenario import (
+    Assertion,
+    Category,
+    ResponseRules,
+    Scenario,
+    Trajectory,
+)
 from arh.records.packs import CollectionSpec, WorkflowPack
 from arh.records.upgrade import NEVER_REVIEWED
 
@@ -132,6 +139,25 @@ def unbounded_effects(scenario: Scenario, world: World) -> Iterator[Weakness]:
         yield "unbounded-effects", "expectations.unchanged_except", message
 
 
+def unjudged_content(scenario: Scenario, world: World) -> Iterator[Weakness]:
+    """A write is expected, and one of its arguments may hold anything that its schema allows.
+
+    Free text is left out: what it names is held against what the agent was told.
+    """
+    allowed = scenario.expectations.unchanged_except
+    if scenario.role != "acceptance" or _is_upgraded(scenario):
+        return
+    for name in sorted(world.writing & _may_be_used(scenario)):
+        manifest = world.pack.manifests[name]
+        for spec in world.specs.values():
+            entries = [e for e in allowed or () if e.collection == spec.name]
+            if (entries or allowed is None) and written_by(manifest, spec):
+                judged = judged_names(scenario, manifest, spec.name) | left_out(entries, spec)
+                for argument in sorted(closed_arguments(manifest) - judged):
+                    message = f"any {quoted(argument)} would do in {quoted(spec.name)}: say which"
+                    yield "unjudged-content", "expectations.acceptable_outcomes", message
+
+
 def doubtful_field(scenario: Scenario, world: World) -> Iterator[Weakness]:
     """Rows are chosen by a field that neither data nor tools have, so none may ever match."""
     for field, assertion in assertions_of(scenario):
@@ -214,6 +240,17 @@ def only_prose(scenario: Scenario, world: World) -> Iterator[Weakness]:
         if said and not spec.seeded and name not in checked and not _about(thing, tools):
             message = f"says {quoted(said[0])}, and nothing checks {quoted(name)}"
             yield "only-prose", "description", message
+
+
+def _may_be_used(scenario: Scenario) -> set[str]:
+    """Return the tools on offer that the path does not rule out."""
+    path = scenario.expectations.trajectory
+    offered = set(scenario.runtime.available_tools) - set(path.forbidden_tool_requests)
+    return (
+        offered
+        if path.allowed_tool_requests is None
+        else offered.intersection(path.allowed_tool_requests)
+    )
 
 
 def _is_upgraded(scenario: Scenario) -> bool:
@@ -314,6 +351,7 @@ RULES: Final[tuple[LintRule, ...]] = (
     broad_count,
     never_fails,
     unbounded_effects,
+    unjudged_content,
     doubtful_field,
     stale_review,
     not_exercised,

@@ -48,6 +48,35 @@ WEAK: list[tuple[str, Mapping[str, Any], str, Mapping[str, Any]]] = [
         {f"{X}.unchanged_except": []},
     ),
     (
+        "unjudged-content",
+        {f"{X}.unchanged_except": [{"collection": "orders"}]},
+        "any `quantity` would do in `orders`: say which",
+        {f"{X}.unchanged_except": [{"collection": "orders", "where": {"quantity": 1}}]},
+    ),
+    (
+        "unjudged-content",
+        {f"{X}.unchanged_except": [{"collection": "orders", "fields": ["sku", "quantity"]}]},
+        "any `quantity` would do in `orders`: say which",
+        {f"{X}.unchanged_except": [{"collection": "orders", "fields": ["sku"]}]},
+    ),
+    (
+        "unjudged-content",
+        {f"{X}.unchanged_except": None},
+        "any `quantity` would do in `orders`: say which",
+        {f"{X}.unchanged_except": []},
+    ),
+    (
+        "unjudged-content",
+        {f"{X}.unchanged_except": [{"collection": "orders"}]},
+        "any `quantity` would do in `orders`: say which",
+        {
+            f"{X}.unchanged_except": [{"collection": "orders"}],
+            f"{X}.trajectory.argument_predicates": [
+                {"tool": "place_order", "argument": "quantity", "minimum": 1, "maximum": 1}
+            ],
+        },
+    ),
+    (
         "doubtful-field",
         {f"{X}.invariants": [{"kind": "absent", "collection": "notes", "where": {"writer": 1}}]},
         "neither data nor tools show a field `writer`",
@@ -112,7 +141,8 @@ WEAK: list[tuple[str, Mapping[str, Any], str, Mapping[str, Any]]] = [
 
 def warnings(root: Path, *changes: Mapping[str, Any]) -> list[LintWarning]:
     """What lint says of a suite of scenarios."""
-    bounded = {f"{X}.unchanged_except": [{"collection": "orders", "where": {"sku": "S-1"}}]}
+    lamp = {"sku": "S-1", "quantity": 1}
+    bounded = {f"{X}.unchanged_except": [{"collection": "orders", "where": lamp}]}
     made = [
         scenario({**bounded, "id": f"scenario-{at}", **c}) for at, c in enumerate(changes, start=1)
     ]
