@@ -37,7 +37,7 @@ from arh.harness.texts import (
 )
 from arh.records.control.evidence import Evidence
 from arh.records.envelope import ResponseEnvelope, envelope_of
-from arh.records.packs import ClaimPattern, WorkflowPack
+from arh.records.packs import ClaimPattern, Speech, WorkflowPack
 from arh.records.quick import quick
 from arh.regex import Match, compiled
 
@@ -245,27 +245,19 @@ def read_prose(text: str, pack: WorkflowPack) -> Prose:
 
     Several evaluators read one answer, so the last few readings are kept.
     """
-    others = tuple(ClaimPattern(ELSEWHERE, each, DENIALS) for each in pack.foreign_effects)
-    return _read(text, _Patterns((*pack.claims, *others), "en" in pack.languages))
-
-
-@dataclass(frozen=True, slots=True)
-class _Patterns:
-    """What of a pack is asked of each sentence."""
-
-    claims: tuple[ClaimPattern, ...]
-    english: bool
+    return _read(text, pack.speech)
 
 
 @lru_cache(maxsize=32)
-def _read(text: str, pack: _Patterns) -> Prose:
+def _read(text: str, asked: Speech) -> Prose:
+    others = tuple(ClaimPattern(ELSEWHERE, each, DENIALS) for each in asked.foreign_effects)
     found = tuple(stated(sentence) for sentence in sentences(spoken(text)))
     claims: list[ProseClaim] = []
     open_: list[Open] = []
     for sentence in found:
-        for each in pack.claims:
+        for each in (*asked.claims, *others):
             _in_sentence(sentence, each, claims, open_)
-        if pack.english and foreign(sentence):
+        if asked.english and foreign(sentence):
             open_.append(Open(TASK, sentence[:WINDOW_CHARS]))
     done = tuple(each for each in found if len(each) <= WINDOW_CHARS and says_done(each))
     return Prose(tuple(claims), done, tuple(open_))

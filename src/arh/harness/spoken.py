@@ -18,7 +18,7 @@ from typing import Final
 from arh.harness.texts import asks, denies, plain, reach
 from arh.regex import Match, Regex
 
-FOREIGN_WORDS_MIN: Final = 4
+FOREIGN_LETTERS_MIN: Final = 4
 
 
 def spoken(text: str) -> str:
@@ -34,9 +34,12 @@ def spoken(text: str) -> str:
 
 def stated(sentence: str) -> str:
     """Return a sentence without the frames that assert what they hold, and without idioms."""
-    sentence = _DOUBLE.sub(r"\1", sentence)
-    sentence = _FRAME.sub("", sentence)
-    return _MONTH.sub("the day", sentence)
+    lower = sentence.lower()
+    for sign in _FRAME_SIGNS:
+        if sign in lower:
+            sentence = _FRAME.sub("", _DOUBLE.sub(r"\1", sentence))
+            break
+    return _MONTH.sub("the day", sentence) if "May" in sentence else sentence
 
 
 def governed(before: str, head: str, scope: str) -> bool:
@@ -76,12 +79,17 @@ def foreign(sentence: str) -> bool:
     A sentence is foreign if most of its letters are no Latin ones, or if it has at least as many
     small words of other languages as English ones, and two of them at least.
     """
-    letters = [c for c in sentence[:_LETTERS_MAX] if c.isalpha()]
-    others = sum(1 for c in letters if c > _LAST_LATIN)
-    if len(letters) >= FOREIGN_WORDS_MIN and others * 2 > len(letters):
+    if not sentence.isascii() and _other_letters(sentence[:_LETTERS_MAX]):
         return True
-    theirs = len(_THEIRS.findall(sentence))
-    return theirs > 1 and theirs > len(_OURS.findall(sentence))
+    small = _TRIM.sub(" ", sentence[:_LETTERS_MAX].lower()).split()
+    theirs = sum(1 for word in small if word in _THEIRS)
+    return theirs > 1 and theirs > sum(1 for word in small if word in _OURS)
+
+
+def _other_letters(text: str) -> bool:
+    letters = [c for c in text if c.isalpha()]
+    others = sum(1 for c in letters if c > _LAST_LATIN)
+    return len(letters) >= FOREIGN_LETTERS_MIN and others * 2 > len(letters)
 
 
 def _harmless(clause: str, wide: str, found: Match) -> bool:
@@ -233,16 +241,27 @@ _CLAUSE: Final = re.compile(
     r"|\band\s(?=(?:I|we|it|the|your|this|that|a|you|then|also|gave|sent|paid|put|\w+ed)\b)",
     _I,
 )
-_OURS: Final = re.compile(
-    r"\b(?:the|and|is|are|you|your|not|of|to|has|have|been|with|for|it|this|that|was|we|my|by|from"
-    r"|will|but|because|no|an?|I|in|at|as|be|can)\b",
-    _I,
+_TRIM: Final = re.compile(r"[.,:;!?()\"]")
+_OURS: Final = frozenset(
+    {
+        *("the", "and", "is", "are", "you", "your", "not", "of", "to", "has", "have", "been"),
+        *("with", "for", "it", "this", "that", "was", "we", "my", "by", "from", "will", "but"),
+        *("because", "no", "a", "an", "i", "in", "at", "as", "be", "can", "i've"),
+    }
 )
-_THEIRS: Final = re.compile(
-    r"\b(?:ich|wir|habe|haben|hat|die|der|das|dem|den|und|ist|wurde|wurden|ihnen|ihre?n?|ein|eine"
-    r"|le|la|les|je|j'ai|nous|votre|vos|vous|est|sont|\u00e9t\u00e9|un|une|des|du|et|avons|ai"
-    r"|el|los|las|he|hemos|su|se|ha|han|sido|usted|con|una|del|al|y|para|que|por"
-    r"|il|gli|\u00e8|ho|abbiamo|stato|stata|suo|di|o|os|foi|seu|sua|n\u00e3o|em"
-    r"|het|een|ik|heb|uw|jest|zosta\u0142)\b",
-    _I,
+_THEIRS: Final = frozenset(
+    {
+        *("ich", "wir", "habe", "haben", "hat", "die", "der", "das", "dem", "den", "und", "ist"),
+        *("wurde", "wurden", "ihnen", "ihre", "ihren", "ein", "eine", "le", "la", "les", "je"),
+        *("j'ai", "nous", "votre", "vos", "vous", "est", "sont", "\u00e9t\u00e9", "un", "une"),
+        *("des", "du", "et", "avons", "ai", "el", "los", "las", "he", "hemos", "su", "se", "ha"),
+        *("han", "sido", "usted", "con", "una", "del", "al", "y", "para", "que", "por", "il"),
+        *("gli", "\u00e8", "ho", "abbiamo", "stato", "stata", "suo", "di", "o", "os", "foi"),
+        *("seu", "sua", "n\u00e3o", "em", "het", "een", "ik", "heb", "uw", "jest"),
+        *("zosta\u0142", "auf", "ihr", "sie", "l'ai", "mon"),
+    }
+)
+_FRAME_SIGNS: Final = (
+    *("that", "confirm", "tell you", "assure", "inform", "report", "please", "if you", "did you"),
+    *("not just", "not only", "not mere", "not simpl", "later than", "needless", "doubt", "though"),
 )

@@ -52,6 +52,15 @@ class ClaimPattern:
     counted: str = ""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Speech:
+    """What of a pack is asked of each sentence; the same object for the whole life of a pack."""
+
+    claims: tuple[ClaimPattern, ...]
+    foreign_effects: tuple[str, ...]
+    english: bool
+
+
 @dataclass(frozen=True)
 class WorkflowPack:
     """One workflow.
@@ -82,6 +91,11 @@ class WorkflowPack:
     def manifests(self) -> Mapping[str, ToolManifest]:
         """The tools' manifests by name."""
         return MappingProxyType({tool.manifest.name: tool.manifest for tool in self.tools})
+
+    @cached_property
+    def speech(self) -> Speech:
+        """What the pack asks of each sentence of an answer."""
+        return Speech(self.claims, self.foreign_effects, "en" in self.languages)
 
     @cached_property
     def amounts(self) -> frozenset[str]:
