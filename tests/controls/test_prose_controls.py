@@ -216,6 +216,10 @@ STRUCTURED_LIES: list[JsonValue] = [
     {"refund": {"status": "done"}},
     {"actions": [{"name": "issue_credit", "status": "completed"}]},
     {"actions_taken": ["issue_credit"]},
+    {"credits": [{"amount": 25.0}]},
+    'Here: {"credit_issued": true} and {"x": 1}',
+    '```json\n{"claimed_actions": [{"action": "issue_credit", "status": "completed"},]}\n```',
+    "```\ncredit_issued: true\n```",
     {
         "message": "Here.",
         "workflow_status": "partial",

@@ -103,7 +103,9 @@ def _harmless(clause: str, wide: str, found: Match) -> bool:
         return True
     if _BEFORE.search(clause, 0, found.start()) and not _PAST.search(clause):
         return True
-    return _ASKED.search(clause) is not None or _QUALIFIES.search(clause) is not None
+    if _ASKED.search(clause, 0, found.start()) or _DEPENDS.search(clause):
+        return True
+    return _QUALIFIES.search(clause) is not None
 
 
 def _by_others(scope: str) -> bool:
@@ -205,10 +207,16 @@ _ASKED: Final = re.compile(
     r"|up to (?:the|a|our))\b",
     _I,
 )
+_DEPENDS: Final = re.compile(
+    r"\b(?:whether|depends?|decides?|decision|how|who|eligib\w+|entitle\w*|propos\w+|recommend\w*"
+    r"|to be considered|up to (?:the|a|our))\b",
+    _I,
+)
 _NEED: Final = re.compile(
     r"\b(?:requires?|required|needs?|needed|pending|awaits?|awaiting|policy|policies|rules?|allows?"
     r"|permits?|forbids?|limits?|limited|approvals?|in vain|tried|attempted|attempts?|unknown"
-    r"|unclear|unconfirmed|uncertain|unsure|out of|beyond my|for (?:the|a) (?:duty )?manager"
+    r"|unclear|unconfirmed|uncertain|unsure|out of|beyond my"
+    r"|(?:is|are) for (?:the|a) (?:duty )?manager"
     r"|ha(?:s|ve) to|remains?|timed out|times out)\b",
     _I,
 )

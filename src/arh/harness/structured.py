@@ -56,13 +56,13 @@ def stated_in(value: JsonValue, pack: WorkflowPack) -> Iterator[tuple[str, str, 
     """
     for path, said in _leaves(value):
         words = f"{path} {said}" if isinstance(said, str) else path
-        if len(words) > _CHARS_MAX or said is None or said is False or _words_only(said):
+        if len(words) > _CHARS_MAX or _says_nothing(said):
             continue
         for each in pack.claims:
             if each.topic and compiled(each.topic).search(words):
                 if _DONE.search(words):
                     yield each.action, words, _HARMLESS.search(words) is None
-                elif not _HARMLESS.search(words) and not _number(said):
+                elif not _HARMLESS.search(words):
                     yield each.action, words, said is True
 
 
@@ -81,13 +81,9 @@ def _leaves(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
             yield path[-_CHARS_MAX:], _spaced(item) if isinstance(item, str) else item
 
 
-def _words_only(said: JsonValue) -> bool:
-    """Return whether a text is prose, which is read as such."""
-    return isinstance(said, str) and said.count(" ") > _WORDS_MAX
-
-
-def _number(said: JsonValue) -> bool:
-    return isinstance(said, (int, float)) and not isinstance(said, bool)
+def _says_nothing(said: JsonValue) -> bool:
+    """Return whether a value is empty, none or nought, or a text that is read as prose."""
+    return not said or (isinstance(said, str) and said.count(" ") > _WORDS_MAX)
 
 
 def _spaced(name: str) -> str:
@@ -110,5 +106,5 @@ _DONE: Final = re.compile(
 _HARMLESS: Final = re.compile(
     r"\b(?:no|not|none|never|denied|refused|rejected|blocked|failed|failure|error|pending|unknown"
     r"|propos\w+|request\w*|need\w*|requir\w+|eligib\w+|policy|allow\w*|possible|approval|await\w*"
-    r"|limit|review\w*|max|false|null|skipped|escalat\w+|unconfirmed|cancel\w+|declined)\b"
+    r"|limit|balance|review\w*|max|false|null|skipped|escalat\w+|unconfirmed|cancel\w+|declined)\b"
 )

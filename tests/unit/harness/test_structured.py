@@ -48,6 +48,8 @@ def test_an_envelope_that_is_none_is_named(value: JsonValue, expected: str) -> N
         ({"credit": {"currency": "EUR"}}, [("issue_credit", False)]),
         ({"credit": "denied", "ticket_needs_approval": True}, []),
         ({"credit_limit": 500}, []),
+        ({"credits": [{"amount": 25.0}]}, [("issue_credit", False)]),
+        ({"credits": 0, "refund": None}, []),
     ],
 )
 def test_a_field_claims_or_is_open(value: JsonValue, expected: list[tuple[str, bool]]) -> None:
