@@ -34,6 +34,21 @@ def test_every_pattern_of_a_pack_is_held_against_the_engine() -> None:
     ]
 
 
+def test_topics_counted_nouns_and_foreign_effects_are_patterns_too() -> None:
+    """An empty topic or noun means none, and any other that matches every text is refused."""
+    claims = (ClaimPattern("a", "b"), ClaimPattern("a", "b", topic="x*", counted="("))
+    broken = replace(PACK, claims=claims, foreign_effects=("closed", "["))
+
+    with pytest.raises(AuthoringError) as raised:
+        check_pack(broken)
+
+    assert [p.field for p in raised.value.problems] == [
+        "claims[1].topic",
+        "claims[1].counted",
+        "foreign_effects[1]",
+    ]
+
+
 def test_identifiers_are_searched_for_together() -> None:
     """So patterns that are small enough each may be too large as one."""
     large = r"\pL{%d}x"
