@@ -1,12 +1,12 @@
 """What an agent says to its user that it did: claims, read by rules and never guessed at.
 
-Claims have two sources: structured answers (envelopes, also in fences, and fields of other JSON), and
-prose, in which the claim patterns of a workflow pack (RE2) are searched sentence by sentence. A
+Claims have two sources: structured answers (envelopes, also in fences, and fields of other JSON),
+and prose, in which the claim patterns of a workflow pack (RE2) are searched sentence by sentence. A
 sentence that matches says that the action was done, unless something within its reach takes that
-back: then it says that it was not (`denied`), or leaves it open (`unknown`). A sentence that touches
-a topic of the pack, claims nothing and is not harmless is `open`: it may be a claim. The status
-`completed` of a workflow, or a bare "Done.", is a claim too, of the task as a whole; its action is
-empty. Whether a claim is true is for evaluators to find out.
+back: then it says that it was not (`denied`), or leaves it open (`unknown`). A sentence that
+touches a topic of the pack, claims nothing and is not harmless is `open`: it may be a claim. The
+status `completed` of a workflow, or a bare "Done.", is a claim too, of the task as a whole; its
+action is empty. Whether a claim is true is for evaluators to find out.
 
 All of it is linear in the text: a claim is judged within a window of its sentence.
 """
