@@ -147,4 +147,4 @@ def test_the_end_names_the_subject_the_decision_and_every_reason() -> None:
         "  gate scenario_pass_rate failed: 2 of 3 (0.666667) where exactly 1 is required"
     ]
     assert "faults delivered 1/1" in lines[4]
-    assert lines[5] == "6 of 7 blocking gates passed"
+    assert lines[5] == "7 of 8 blocking gates passed"

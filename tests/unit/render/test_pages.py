@@ -112,7 +112,7 @@ def test_the_scorecard_begins_with_its_subject_and_its_decision() -> None:
 
     assert lines[0] == f"`{scorecard.subject}`"
     assert lines[2] == "# Release gate: PASS"
-    assert lines[4] == "- all 7 blocking gates passed"
+    assert lines[4] == "- all 8 blocking gates passed"
 
 
 def test_the_scorecard_tells_everything() -> None:
