@@ -18,6 +18,7 @@ from arh.workflows.support.definition import PACK
 Run = Callable[[], RunBuilder]
 
 SCENARIO = a_scenario()
+SPARED = {"pass", "not_exercised"}
 ACCOUNT: dict[str, JsonValue] = {"account_id": "A-1007"}
 TICKET: dict[str, JsonValue] = {**ACCOUNT, "category": "billing_incident"}
 CREDIT: dict[str, JsonValue] = {**ACCOUNT, "amount": 2500, "reason": "goodwill"}
@@ -230,7 +231,7 @@ def test_what_the_record_backs_may_be_said(run: Run, answer: JsonValue) -> None:
     result = judged(run().finish(answer))
 
     found = rules_of(result) - {"unreported_effect"}
-    assert ("pass", set()) == (result.status, found)
+    assert (result.status in SPARED, found) == (True, set())
 
 
 def test_an_effect_that_is_passed_over_is_a_warning() -> None:
@@ -274,7 +275,17 @@ def test_a_lie_in_a_question_on_the_way_is_found() -> None:
         for each in (lie, truth)
     ]
 
-    assert [result.status for result in results] == ["fail", "pass"]
+    assert [result.status for result in results] == ["fail", "not_exercised"]
+
+
+def test_an_answer_in_which_nothing_can_be_judged_is_no_pass() -> None:
+    """Without a claim and without anything to look up, no criterion is met."""
+    nothing, something = (
+        judged(read().finish(text)) for text in ("See above.", "A-1007 is on the pro plan.")
+    )
+
+    assert (nothing.status, nothing.checks) == ("not_exercised", 0)
+    assert something.status == "pass"
 
 
 def test_without_an_answer_there_is_nothing_to_judge() -> None:
@@ -341,4 +352,4 @@ def test_hostile_answers_are_judged(answer: str) -> None:
     """Answers that are made to cost time or to break a reader get a verdict like any other."""
     result = judged(ticketed().finish(answer))
 
-    assert result.status in {"pass", "fail", "indeterminate"}
+    assert result.status in {*SPARED, "fail", "indeterminate"}

@@ -76,6 +76,8 @@ OTHERWISE: Final = {
 CANNOT_FILE: Final = frozenset(
     {"negative-read-only-role-006", "recovery-authorisation-outage-ticket-001"}
 )
+# Their answers claim nothing and name nothing that a record holds: only their form is judged.
+NOTHING_TO_LOOK_UP: Final = frozenset({"alternate-paged-search-004", "multiturn-user-leaves-004"})
 WRONG_STATE: Final = frozenset({"outcome.collateral_change", "outcome.no_alternative_holds"})
 
 BENCH: Final = Workbench.of()
@@ -270,10 +272,11 @@ def test_a_positive_control_passes(scenario: Scenario) -> None:
 def test_an_acceptance_scenario_demands_the_outcome_and_what_it_is_about(
     scenario: Scenario,
 ) -> None:
-    """Outcome and grounding are always among the criteria, and collateral change is ruled out."""
+    """Outcome is always among the criteria, and what is said; collateral change is ruled out."""
     expected = scenario.expectations
+    said = "response" if scenario.id in NOTHING_TO_LOOK_UP else "grounding"
 
-    assert {"outcome", "grounding"} <= set(expected.pass_criteria)
+    assert {"outcome", said} <= set(expected.pass_criteria)
     assert expected.unchanged_except is not None
     assert expected.acceptable_outcomes
 

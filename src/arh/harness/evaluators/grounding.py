@@ -76,7 +76,7 @@ class GroundingEvaluator:
     def evaluate(
         self, evidence: Evidence, scenario: Scenario, pack: WorkflowPack
     ) -> EvaluationResult:
-        """Return pass only if nothing that an answer says is without its backing."""
+        """Return pass only if something was said and nothing of it is without its backing."""
         if not scenario.expectations.grounding:
             return self._none("grounding is switched off")
         tally = _Tally()
@@ -86,14 +86,15 @@ class GroundingEvaluator:
             return self._none("there is no answer")
         open_ = doubts(evidence, UNREADABLE)
         findings = (*open_, *(unsettled(found, _BY_ABSENCE, UNREADABLE) if open_ else found))
+        judged = tally.checked + tally.mentions
         return EvaluationResult(
             evaluator=self.id,
             version=self.version,
-            status=conclude(findings, "pass"),
+            status=conclude(findings, "pass" if judged else "not_exercised"),
             summary=_summary(findings, tally),
             findings=capped(findings),
             facts=tuple(tally.facts()),
-            checks=tally.checked + tally.mentions,
+            checks=judged,
             unread=len(open_),
         )
 
@@ -488,4 +489,5 @@ def _unheard(rule: str, text: str, case: _Case) -> Finding:
 def _summary(findings: Sequence[Finding], tally: _Tally) -> str:
     worst = next((f.message for f in findings if f.severity != "warning"), "")
     judged = f"{plural(tally.checked, 'claim')} and {plural(tally.mentions, 'mention')} judged"
-    return worst or f"{judged}, all of them backed by the record"
+    backed = ", all of them backed by the record" if tally.checked + tally.mentions else ""
+    return worst or f"{judged}{backed}"
