@@ -143,7 +143,7 @@ def workflow_steps() -> Iterator[Step]:
 
 def test_step(version: str, interpreter: Path, *selection: str) -> Step:
     """The suite on one Python, under a name that says which."""
-    workers = os.environ.get("ARH_TEST_WORKERS", "0")
+    workers = os.environ.get("ARH_TEST_WORKERS", "2")
     command = [
         str(interpreter),
         "-m",
