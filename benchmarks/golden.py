@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arh import bootstrap
-from arh.harness.composition import compose
-from arh.harness.evidence_store import EvidenceWriter
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.evidence.evidence_store import EvidenceWriter
+from arh.harness.evidence.output import RunOutput
 from arh.harness.pipeline import Pipeline, run_one
-from arh.harness.plan import plan_runs
-from arh.harness.runner import RunOutput, execute
+from arh.harness.running.composition import compose
+from arh.harness.running.runner import execute
 from arh.harness.tracing import Tracing
 from arh.records.control.plan import RunPlan
 

@@ -21,11 +21,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from arh.canonical import Json
-from arh.harness.composition import compose
-from arh.harness.environment import RunEnvironment
-from arh.harness.evidence_store import EvidenceFolder, verify
+from arh.harness.evidence.evidence_store import EvidenceFolder, verify
+from arh.harness.evidence.recorder import RunRecorder
 from arh.harness.pipeline import run_suite
-from arh.harness.recorder import RunRecorder
+from arh.harness.running.composition import compose
+from arh.harness.running.environment import RunEnvironment
 from arh.ports.sue import Gateway
 from arh.records.messages import ToolRequest
 from arh.sim.clock import VirtualClock

@@ -23,7 +23,11 @@ from arh.canonical import digest
 from arh.connect.json_lines import PASSED_ON, JsonLinesAgent, check_command
 from arh.errors import AuthoringError, Problem, closest
 from arh.foreign import ForeignFailure, call
-from arh.harness.datasets import DatasetCatalogue
+from arh.harness.authoring.datasets import DatasetCatalogue
+from arh.harness.authoring.patterns import check_pack
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.authoring.roots import Root, find_root
+from arh.harness.authoring.scenario_loader import LoadedSuite, load_scenarios
 from arh.harness.evaluators.fault_handling import FaultHandlingEvaluator
 from arh.harness.evaluators.grounding import GroundingEvaluator
 from arh.harness.evaluators.guardrails import GuardrailsEvaluator
@@ -31,17 +35,13 @@ from arh.harness.evaluators.non_progress import NonProgressEvaluator
 from arh.harness.evaluators.outcome import OutcomeEvaluator
 from arh.harness.evaluators.response import ResponseEvaluator
 from arh.harness.evaluators.trajectory import TrajectoryEvaluator
+from arh.harness.evidence.recorder import keep_all
 from arh.harness.null_agent import BenchOf
-from arh.harness.patterns import check_pack
 from arh.harness.pipeline import Pipeline, tried_idle
-from arh.harness.plan import plan_runs
-from arh.harness.recorder import keep_all
-from arh.harness.roots import Root, find_root
-from arh.harness.rules import RULES
-from arh.harness.runner import Bench
-from arh.harness.scenario_loader import LoadedSuite, load_scenarios
+from arh.harness.running.runner import Bench
+from arh.harness.running.watchdog import AgentThread
 from arh.harness.tracing import Tracing
-from arh.harness.watchdog import AgentThread
+from arh.harness.vocabulary.rules import RULES
 from arh.model.scripted import ScriptedModel
 from arh.model.scripts import Scripts, load_scripts
 from arh.ports.control import AttemptSource, Evaluator, SystemUnderEvaluation

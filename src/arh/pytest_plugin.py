@@ -99,7 +99,7 @@ class ScenarioItem(pytest.Item):
         Raises:
             ScenarioFailedError: It was not as it must be, or could not be judged.
         """
-        from arh.harness.plan import is_retired
+        from arh.harness.authoring.plan import is_retired
 
         scenario = self.located.scenario
         if is_retired(scenario):
@@ -184,7 +184,7 @@ class _Bench:
         """Return the suite's datasets, scripts and workflow."""
         if self._ground is None:
             from arh.bootstrap import WORKFLOW, ground
-            from arh.harness.roots import Root, find_root
+            from arh.harness.authoring.roots import Root, find_root
 
             root = self._config.rootpath
             roots = {
@@ -199,9 +199,9 @@ class _Bench:
     def judged(self, located: Located) -> tuple[PlannedRun, ScenarioVerdict]:
         """Run a scenario and return its verdict."""
         from arh.bootstrap import SEED
-        from arh.harness.judge import broken
+        from arh.harness.authoring.plan import plan_runs
+        from arh.harness.judging.judge import broken
         from arh.harness.pipeline import run_one
-        from arh.harness.plan import plan_runs
 
         plan = plan_runs((located,), seed=SEED)
         (run,) = plan.runs

@@ -16,11 +16,12 @@ from arh import bootstrap
 from arh.agent.loop import ReferenceAgent
 from arh.canonical import Json, JsonValue
 from arh.errors import AuthoringError, DependencyFailure, HarnessError, RunStopped
-from arh.harness.composition import compose
-from arh.harness.plan import plan_runs
-from arh.harness.recorder import keep_all
-from arh.harness.runner import Bench, RunOutput, execute
-from arh.harness.session import RunSession
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.evidence.output import RunOutput
+from arh.harness.evidence.recorder import keep_all
+from arh.harness.running.composition import compose
+from arh.harness.running.runner import Bench, execute
+from arh.harness.running.session import RunSession
 from arh.ports.sue import Agent, Session
 from arh.records.messages import Message, ToolRequest
 from arh.records.tasks import AgentReport, Task
@@ -33,7 +34,7 @@ NEVER: dict[str, JsonValue] = {
 }
 HANDED = {
     "arh.canonical.Json",
-    "arh.harness.handed.SessionView",
+    "arh.harness.running.handed.SessionView",
     "arh.records.decisions.Calls",
     "arh.records.decisions.Final",
     "arh.records.decisions.ModelReply",

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from arh.harness.datasets import DatasetCatalogue
-from arh.harness.lint import lint
-from arh.harness.plan import plan_runs
-from arh.harness.rules import RULES
-from arh.harness.scenario_loader import LoadedSuite, load_scenarios
-from arh.harness.setup import to_fault_plans, to_setup
+from arh.harness.authoring.datasets import DatasetCatalogue
+from arh.harness.authoring.lint import lint
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.authoring.scenario_loader import LoadedSuite, load_scenarios
+from arh.harness.authoring.setup import to_fault_plans, to_setup
+from arh.harness.vocabulary.rules import RULES
 from arh.records.control.scenario import Scenario
 from arh.workflows.support.definition import PACK
 

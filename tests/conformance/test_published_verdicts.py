@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from arh.bootstrap import Suite, UnderTest, configure, default_evaluators, pipeline
-from arh.harness.datasets import DatasetCatalogue
+from arh.harness.authoring.datasets import DatasetCatalogue
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.authoring.roots import Root
+from arh.harness.authoring.scenario_loader import load_scenarios
 from arh.harness.pipeline import run_one
-from arh.harness.plan import plan_runs
-from arh.harness.roots import Root
-from arh.harness.rules import RULES
-from arh.harness.scenario_loader import load_scenarios
+from arh.harness.vocabulary.rules import RULES
 from arh.model.scripts import load_scripts
 from arh.workflows.support.definition import PACK
 from tests.conformance.test_published_files import PUBLISHED

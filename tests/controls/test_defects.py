@@ -13,7 +13,7 @@ import pytest
 
 from arh.decision.conformance import CHECKS, IMPLICIT
 from arh.errors import AuthoringError
-from arh.harness.rules import RULES
+from arh.harness.vocabulary.rules import RULES
 from arh.testing import decision_kit, store_kit
 from arh.testing.defects import Catcher, Defect, Outcome, all_defects
 from arh.testing.selftest import chosen, tried

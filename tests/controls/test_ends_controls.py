@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from arh.harness.ends import BORNE_OUT, RULE
 from arh.harness.evaluators.trajectory import TrajectoryEvaluator
+from arh.harness.judging.ends import BORNE_OUT, RULE
 from arh.records.tasks import BUDGETS
 from arh.testing.defects.players import GET_ACCOUNT, READS, ends
 from arh.testing.evidence_builder import RunBuilder

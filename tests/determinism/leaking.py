@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from arh import bootstrap
 from arh.canonical import JsonValue
-from arh.harness.composition import compose
-from arh.harness.plan import plan_runs
-from arh.harness.recorder import keep_all
-from arh.harness.runner import Bench, execute
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.evidence.recorder import keep_all
+from arh.harness.running.composition import compose
+from arh.harness.running.runner import Bench, execute
 from arh.records.execution import Tool
 from arh.records.tools import Refused
 from arh.records.transactions import CallContext, Tx

@@ -8,7 +8,7 @@ from pathlib import Path
 from arh.decision.catalogue import CATALOGUE
 from arh.decision.conformance import CHECKS, IMPLICIT
 from arh.decision.profile import read_profile
-from arh.harness.rules import RULES
+from arh.harness.vocabulary.rules import RULES
 
 GUIDE = Path(__file__).resolve().parents[2].joinpath("docs", "profiles.md").read_text("utf-8")
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from arh.harness.assertion_rules import KINDS
-from arh.harness.datasets import DatasetCatalogue
-from arh.harness.known import EVALUATORS, NEVER_ACCEPTABLE
-from arh.harness.lint import RULES as LINT_RULES
-from arh.harness.lint import lint
-from arh.harness.rules import RULES
-from arh.harness.scenario_loader import LoadedSuite, load_scenarios
+from arh.harness.authoring.assertion_rules import KINDS
+from arh.harness.authoring.datasets import DatasetCatalogue
+from arh.harness.authoring.known import EVALUATORS, NEVER_ACCEPTABLE
+from arh.harness.authoring.lint import RULES as LINT_RULES
+from arh.harness.authoring.lint import lint
+from arh.harness.authoring.scenario_loader import LoadedSuite, load_scenarios
+from arh.harness.vocabulary.rules import RULES
 from arh.workflows.support.definition import PACK
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from arh import bootstrap
 from arh.canonical import digest, encode
 from arh.errors import AuthoringError
-from arh.harness import evidence_store
-from arh.harness.composition import compose
-from arh.harness.evidence_store import EvidenceWriter, read_back, verify
-from arh.harness.plan import plan_runs
-from arh.harness.recorder import CHAIN_FIELD, chained, genesis, keep_all, unchained
-from arh.harness.runner import Bench, execute
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.evidence import evidence_store
+from arh.harness.evidence.evidence_store import EvidenceWriter, read_back, verify
+from arh.harness.evidence.recorder import CHAIN_FIELD, chained, genesis, keep_all, unchained
+from arh.harness.running.composition import compose
+from arh.harness.running.runner import Bench, execute
 from arh.records.control.plan import RunPlan
 from arh.testing.workbench import Workbench
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from arh.canonical import Json
 from arh.errors import HarnessError, RunStopped
-from arh.harness.evidence import build_evidence
+from arh.harness.evidence.evidence import build_evidence
 from arh.ports.sue import Session
 from arh.records.messages import Message, ToolReply, ToolRequest
 from arh.records.tasks import (

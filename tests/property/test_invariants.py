@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arh.canonical import JsonValue
-from arh.harness.assertions import Invariants, States, evaluate
-from arh.harness.effects import effects
+from arh.harness.vocabulary.assertions import Invariants, States, evaluate
+from arh.harness.vocabulary.effects import effects
 from arh.records.control.scenario import Assertion
 from arh.testing.evidence_builder import RunBuilder, Write
 

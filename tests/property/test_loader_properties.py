@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arh.errors import AuthoringError
-from arh.harness.datasets import DatasetCatalogue
-from arh.harness.plan import plan_runs
-from arh.harness.scenario_loader import load_scenarios
-from arh.harness.setup import to_fault_plans, to_setup
+from arh.harness.authoring.datasets import DatasetCatalogue
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.authoring.scenario_loader import load_scenarios
+from arh.harness.authoring.setup import to_fault_plans, to_setup
 from arh.records.control.scenario import DatasetRef
 from tests.unit.harness.authored import BASE, ITEMS, PACK, RULES, SCRIPTS, catalogue, write
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from arh.agent.progress import Progress, action_of
 from arh.canonical import Json, JsonValue
-from arh.harness.progress_replay import replay
-from arh.harness.segments import segments_of
+from arh.harness.judging.progress_replay import replay
+from arh.harness.judging.segments import segments_of
 from arh.records.control.scenario import ProgressLimits
 from arh.records.messages import ToolRequest
 from arh.records.outcomes import Mark, ToolOutcome

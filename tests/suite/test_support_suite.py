@@ -19,7 +19,7 @@ import pytest
 from arh.agent.loop import ReferenceAgent
 from arh.bootstrap import idle_of
 from arh.canonical import line
-from arh.harness.lint import lint
+from arh.harness.authoring.lint import lint
 from arh.model.scripts import Scripts
 from arh.ports.sue import Session
 from arh.records.control.scenario import Category, Scenario

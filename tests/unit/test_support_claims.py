@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arh.harness.claims import read_prose
+from arh.harness.judging.claims import read_prose
 from arh.workflows.support.definition import PACK
 
 

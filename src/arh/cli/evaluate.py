@@ -22,7 +22,7 @@ from arh.decision.gates import decide
 from arh.decision.metrics import compute
 from arh.errors import AuthoringError
 from arh.harness.chosen_profile import chosen_profile
-from arh.harness.evidence_store import EvidenceFolder, verify
+from arh.harness.evidence.evidence_store import EvidenceFolder, verify
 from arh.harness.exits import BY_DECISION, INCONCLUSIVE
 from arh.harness.pipeline import judge_folder
 from arh.records.control.gate import GateDecision

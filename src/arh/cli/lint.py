@@ -13,7 +13,7 @@ from datetime import date
 from arh import bootstrap
 from arh.cli import options
 from arh.errors import safe
-from arh.harness.lint import lint
+from arh.harness.authoring.lint import lint
 from arh.sim.clock import today
 
 

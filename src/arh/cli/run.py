@@ -12,10 +12,10 @@ from pathlib import Path
 
 from arh import bootstrap
 from arh.cli import options
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.authoring.roots import find_root
 from arh.harness.exits import FAIL, INCONCLUSIVE, PASS
 from arh.harness.pipeline import Pipeline, run_one
-from arh.harness.plan import plan_runs
-from arh.harness.roots import find_root
 from arh.records.control.plan import PlannedRun
 from arh.records.control.verdict import ScenarioVerdict
 from arh.render.steps import run_lines, verdict_lines

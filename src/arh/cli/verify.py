@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from arh.errors import safe
-from arh.harness.evidence_store import EvidenceFolder, verify
+from arh.harness.evidence.evidence_store import EvidenceFolder, verify
 
 OK, BAD = 0, 1
 

@@ -14,8 +14,8 @@ from typing import Final
 
 from arh.decision.profile import LoadedProfile, load_profile
 from arh.errors import AuthoringError, quoted
-from arh.harness.roots import find_root, own_root
-from arh.harness.rules import RULES
+from arh.harness.authoring.roots import find_root, own_root
+from arh.harness.vocabulary.rules import RULES
 
 DEFAULT: Final = "conformance.yaml"
 

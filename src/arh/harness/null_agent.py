@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from arh.harness.composition import compose
-from arh.harness.datasets import DatasetCatalogue
-from arh.harness.judge import judge
-from arh.harness.runner import Bench, execute
+from arh.harness.authoring.datasets import DatasetCatalogue
+from arh.harness.judging.judge import judge
+from arh.harness.running.composition import compose
+from arh.harness.running.runner import Bench, execute
 from arh.ports.control import Evaluator
 from arh.ports.sue import Agent, Session
 from arh.records.control.plan import PlannedRun

@@ -11,16 +11,17 @@ from typing import TypeVar
 
 from arh.errors import ArhError, RunStopped
 from arh.foreign import ForeignFailure, call
-from arh.harness.composition import compose
-from arh.harness.datasets import DatasetCatalogue
-from arh.harness.evidence import build_evidence
-from arh.harness.evidence_store import EvidenceFolder, EvidenceWriter
-from arh.harness.judge import broken, judge
+from arh.harness.authoring.datasets import DatasetCatalogue
+from arh.harness.authoring.setup import to_fault_plans
+from arh.harness.evidence.evidence import build_evidence
+from arh.harness.evidence.evidence_store import EvidenceFolder, EvidenceWriter
+from arh.harness.evidence.output import RunOutput
+from arh.harness.evidence.written_scenarios import written_scenario
+from arh.harness.judging.judge import broken, judge
 from arh.harness.null_agent import BenchOf, passes_idle
-from arh.harness.runner import Bench, RunOutput, execute
-from arh.harness.setup import to_fault_plans
+from arh.harness.running.composition import compose
+from arh.harness.running.runner import Bench, execute
 from arh.harness.tracing import Tracing
-from arh.harness.written_scenarios import written_scenario
 from arh.ports.control import Evaluator
 from arh.records.control.plan import Located, PlannedRun, RunPlan
 from arh.records.control.verdict import ScenarioVerdict

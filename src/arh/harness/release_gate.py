@@ -21,16 +21,16 @@ from arh.decision.metrics import compute
 from arh.decision.profile import LoadedProfile
 from arh.decision.scorecard import SuiteRun, build
 from arh.errors import safe
+from arh.harness.authoring.plan import plan_runs
 from arh.harness.chosen_profile import chosen_profile
 from arh.harness.diagnostics import Diagnostics
-from arh.harness.evidence_store import EvidenceWriter, read_back
+from arh.harness.evidence.evidence_store import EvidenceWriter, read_back
 from arh.harness.exits import BY_DECISION, guarded
-from arh.harness.judge import broken
+from arh.harness.judging.judge import broken
 from arh.harness.option_types import seconds, seed
 from arh.harness.pipeline import Pipeline, run_suite
-from arh.harness.plan import plan_runs
 from arh.harness.reports import ReportFolder
-from arh.harness.rules import RULES
+from arh.harness.vocabulary.rules import RULES
 from arh.records.control.plan import RunPlan
 from arh.records.control.scorecard import About, Scorecard
 from arh.records.control.verdict import ScenarioVerdict

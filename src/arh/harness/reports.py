@@ -15,8 +15,8 @@ from pathlib import Path
 
 from arh.decision.scorecard import document, started
 from arh.errors import AuthoringError, WriteFailure
-from arh.harness.evidence_store import replace_file
-from arh.harness.ownership import EVIDENCE, JUNIT, PAGE, SCORECARD, check_report, is_page
+from arh.harness.evidence.evidence_store import replace_file
+from arh.harness.evidence.ownership import EVIDENCE, JUNIT, PAGE, SCORECARD, check_report, is_page
 from arh.records.control.scorecard import About, Scorecard
 from arh.records.control.verdict import ScenarioVerdict
 from arh.render.junit import junit

@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from arh.errors import AuthoringError
-from arh.harness.rules import conclude, finding
-from arh.harness.runner import RunOutput
+from arh.harness.evidence.output import RunOutput
+from arh.harness.vocabulary.rules import conclude, finding
 from arh.ports.sue import Telemetry
 from arh.records.control.verdict import EvaluationResult, Fact, Finding
 from arh.sim.clock import epoch_ns

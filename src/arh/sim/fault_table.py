@@ -36,8 +36,9 @@ Commit = Literal["", "not_started", "not_committed", "unknown"]
 class Sign:
     """A field of the caller's own event, and the values of it that show the symptom.
 
-    Without values it names a comparison that `arh.harness.delivery` makes with what was injected:
-    `elapsed` (at least that long), `lacks` (the removed fields), `reads` (the older revision).
+    Without values it names a comparison that `arh.harness.evidence.delivery` makes with what was
+    injected: `elapsed` (at least that long), `lacks` (the removed fields), `reads` (the older
+    revision).
     """
 
     field: str

@@ -17,7 +17,7 @@ from arh.decision.baseline import Baseline, BaselineIdentity, Measured
 from arh.decision.gates import decide
 from arh.decision.metrics import compute
 from arh.decision.profile import read_profile
-from arh.harness.rules import RULES
+from arh.harness.vocabulary.rules import RULES
 from arh.records.control.gate import GateDecision, Profile
 from arh.records.control.metric import MetricStatus, MetricValue
 from arh.records.control.plan import Located, RunPlan

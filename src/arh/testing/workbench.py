@@ -17,13 +17,14 @@ from arh.decision.baseline import Baseline
 from arh.decision.gates import decide
 from arh.decision.metrics import compute
 from arh.errors import AuthoringError
-from arh.harness.composition import compose
-from arh.harness.judge import judge
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.authoring.roots import own_root
+from arh.harness.evidence.output import RunOutput
+from arh.harness.evidence.recorder import keep_all
+from arh.harness.judging.judge import judge
 from arh.harness.null_agent import passes_idle
-from arh.harness.plan import plan_runs
-from arh.harness.recorder import keep_all
-from arh.harness.roots import own_root
-from arh.harness.runner import Bench, RunOutput, execute
+from arh.harness.running.composition import compose
+from arh.harness.running.runner import Bench, execute
 from arh.model.script_reader import read_script
 from arh.model.scripts import Scripts
 from arh.ports.control import Evaluator

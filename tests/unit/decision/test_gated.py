@@ -10,7 +10,7 @@ from arh.decision.catalogue import CATALOGUE
 from arh.decision.gated import TELLS
 from arh.decision.gates import decide
 from arh.decision.profile import load_profile
-from arh.harness.rules import RULES
+from arh.harness.vocabulary.rules import RULES
 from tests.unit.decision.made import PASS_RATE, Suite, counted, found, guarded, located, suite
 
 ROOT = Path(__file__).parents[3]

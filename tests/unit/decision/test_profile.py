@@ -10,7 +10,7 @@ import pytest
 from arh.decision.catalogue import CATALOGUE
 from arh.decision.profile import load_profile, read_profile
 from arh.errors import AuthoringError
-from arh.harness.rules import RULES as REAL_RULES
+from arh.harness.vocabulary.rules import RULES as REAL_RULES
 from tests.unit.decision.made import PASS_RATE, RULES, loaded
 
 ROOT = Path(__file__).resolve().parents[3]

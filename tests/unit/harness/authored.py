@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from arh.canonical import Json, JsonValue
-from arh.harness.datasets import DatasetCatalogue
-from arh.harness.known import Known
+from arh.harness.authoring.datasets import DatasetCatalogue
+from arh.harness.authoring.known import Known
 from arh.ports.sue import CallContext, Tx
 from arh.records.control.scenario import Scenario
 from arh.records.execution import Tool

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from arh.harness.assertion_rules import KINDS, assertion_problems
+from arh.harness.authoring.assertion_rules import KINDS, assertion_problems
 from arh.records.control.scenario import Assertion
 
 RIGHT: dict[str, dict[str, Any]] = {

@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 import pytest
 
-from arh.harness.assertion_kinds import Holds
-from arh.harness.assertion_rules import KINDS
-from arh.harness.assertions import States, evaluate
+from arh.harness.authoring.assertion_rules import KINDS
+from arh.harness.vocabulary.assertion_kinds import Holds
+from arh.harness.vocabulary.assertions import States, evaluate
 from arh.records.control.scenario import Assertion
 from arh.testing.evidence_builder import RunBuilder, put, remove
 

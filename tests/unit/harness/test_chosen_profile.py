@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from arh.errors import AuthoringError
+from arh.harness.authoring.roots import own_root
 from arh.harness.chosen_profile import chosen_profile
-from arh.harness.roots import own_root
 
 OWN = own_root("profiles").path / "conformance.yaml"
 WEAK = (

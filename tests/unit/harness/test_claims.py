@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arh.canonical import JsonValue
-from arh.harness.claims import Claim, answers_of, claims_of, read_prose
+from arh.harness.judging.claims import Claim, answers_of, claims_of, read_prose
 from arh.testing.evidence_builder import RunBuilder
 from arh.workflows.support.definition import PACK
 

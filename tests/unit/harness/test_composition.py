@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from arh.harness.composition import Work, compose
-from arh.harness.plan import plan_runs
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.running.composition import Work, compose
 from arh.testing.workbench import Workbench, patched
 
 SAID = [{"content": "It is about A-1007."}, {"content": "Please go on."}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arh.errors import RunStopped
-from arh.harness.control import Control, WatchdogLimits
+from arh.harness.running.control import Control, WatchdogLimits
 from arh.sim.clock import VirtualClock
 
 LIMITS = WatchdogLimits(model_calls_max=2, tool_calls_max=2, deadline_ms=1_000)

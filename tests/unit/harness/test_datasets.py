@@ -10,7 +10,7 @@ import pytest
 
 from arh.canonical import Json
 from arh.errors import AuthoringError
-from arh.harness.datasets import Dataset, DatasetCatalogue
+from arh.harness.authoring.datasets import Dataset, DatasetCatalogue
 from arh.records.control.scenario import DatasetRef
 from arh.records.packs import CollectionSpec, WorkflowPack
 from arh.records.setup import SeedRecord

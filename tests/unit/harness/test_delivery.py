@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arh.harness.delivery import deliveries
+from arh.harness.evidence.delivery import deliveries
 from arh.records.control.evidence import CallEvidence, Event, ExchangeEvidence, FaultEvidence
 from arh.records.faults import FaultPlan
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from arh.canonical import Json, JsonValue
-from arh.harness.demands import Demand, PolicyInForce
+from arh.harness.judging.demands import Demand, PolicyInForce
 from arh.records.control.evidence import CallEvidence
 from arh.testing.evidence_builder import RunBuilder
 from arh.testing.examples import a_scenario, small_pack

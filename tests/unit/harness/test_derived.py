@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from arh.harness.derived import once
-from arh.harness.evidence import build_evidence
+from arh.harness.evidence.evidence import build_evidence
+from arh.harness.judging.derived import once
 from arh.records.control.evidence import Evidence
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arh.errors import RunStopped
-from arh.harness.errand import run_to_end
+from arh.harness.running.errand import run_to_end
 
 
 def test_a_job_that_returns_ended_in_nothing() -> None:

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from arh.canonical import line
-from arh.harness.evidence import build_evidence, read_own
+from arh.harness.evidence.evidence import build_evidence, read_own
 from arh.records.control.evidence import Evidence
 from arh.testing.workbench import Workbench
 

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from arh.errors import Problem
-from arh.harness import files
-from arh.harness.files import find_files, lines, passed_over, read_inside
+from arh.harness.authoring import files
+from arh.harness.authoring.files import find_files, lines, passed_over, read_inside
 
 
 @pytest.fixture(name="root", params=[True, False], ids=["by folder", "by path"])

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from arh.harness.authoring.roots import own_root
 from arh.harness.exits import INCONCLUSIVE, PASS, USAGE
 from arh.harness.pipeline import run_suite
 from arh.harness.release_gate import main
-from arh.harness.roots import own_root
 
 GOLDEN = own_root("scenarios").path / "support" / "golden" / "billing-incident-001.jsonl"
 PROFILE = (

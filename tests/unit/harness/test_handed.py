@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arh.canonical import Json, Refused
-from arh.harness.handed import taken_json, taken_message, taken_request
+from arh.harness.running.handed import taken_json, taken_message, taken_request
 from arh.records.messages import Message, ToolReply, ToolRequest
 
 

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from arh.canonical import Json, JsonValue
-from arh.harness.assertions import InvariantChecker
+from arh.harness.vocabulary.assertions import InvariantChecker
 from arh.ports.sue import StateReader
 from arh.records.control.scenario import Assertion
 from arh.records.setup import SeedRecord

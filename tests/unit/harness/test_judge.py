@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from arh.harness.judge import judge
-from arh.harness.rules import finding
+from arh.harness.judging.judge import judge
+from arh.harness.vocabulary.rules import finding
 from arh.records.control.evidence import Evidence
 from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import EvaluationResult, Excused, ScenarioVerdict, Status

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from arh.harness.rules import finding
+from arh.harness.vocabulary.rules import finding
 from arh.records.control.evidence import Evidence
 from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import EvaluationResult

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from arh.harness.lint import RULES, LintWarning, lint
-from arh.harness.scenario_loader import LoadedSuite, Note
+from arh.harness.authoring.lint import RULES, LintWarning, lint
+from arh.harness.authoring.scenario_loader import LoadedSuite, Note
 from arh.records.control.plan import Located
 from tests.unit.harness.authored import PACK, catalogue, scenario
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arh.harness.narrative import claim_lines, path_line
+from arh.harness.judging.narrative import claim_lines, path_line
 from arh.testing.evidence_builder import RunBuilder
 from arh.workflows.support.definition import PACK
 

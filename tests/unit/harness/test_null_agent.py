@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from arh import bootstrap
-from arh.harness.evidence_store import EvidenceFolder, EvidenceWriter
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.evidence.evidence_store import EvidenceFolder, EvidenceWriter
 from arh.harness.null_agent import passes_idle
 from arh.harness.pipeline import run_suite
-from arh.harness.plan import plan_runs
 from arh.testing.workbench import Workbench, patched
 
 BENCH = Workbench.own()

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from arh.errors import AuthoringError
-from arh.harness.evidence_store import EvidenceWriter
-from arh.harness.ownership import check_report
-from arh.harness.recorder import keep_all
+from arh.harness.evidence.evidence_store import EvidenceWriter
+from arh.harness.evidence.ownership import check_report
+from arh.harness.evidence.recorder import keep_all
 from arh.harness.reports import ReportFolder
 from arh.records.control.plan import RunPlan
 from tests.unit.decision.made import ABOUT, PASS_RATE, suite

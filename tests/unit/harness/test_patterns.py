@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from arh.errors import AuthoringError
-from arh.harness.patterns import check_pack
+from arh.harness.authoring.patterns import check_pack
 from arh.records.packs import ClaimPattern
 from arh.workflows.support import pack
 

@@ -8,7 +8,7 @@ import pytest
 
 from arh.canonical import digest
 from arh.errors import AuthoringError
-from arh.harness.plan import plan_runs
+from arh.harness.authoring.plan import plan_runs
 from arh.records.control.plan import Exclusion, Located
 from tests.unit.harness.authored import scenario
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from arh.harness.reconcile import reconcile
+from arh.harness.evidence.reconcile import reconcile
 from arh.records.control.evidence import CallEvidence, Discrepancy, Evidence
 from arh.testing.evidence_builder import RunBuilder, put
 

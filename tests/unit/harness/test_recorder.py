@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arh.canonical import JsonValue, parse
-from arh.harness.recorder import Data, RunRecorder, chained, genesis, keep_all, unchained
+from arh.harness.evidence.recorder import Data, RunRecorder, chained, genesis, keep_all, unchained
 from arh.sim.clock import VirtualClock
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arh.errors import AuthoringError
-from arh.harness.roots import Root, find_root
+from arh.harness.authoring.roots import Root, find_root
 from tests.unit.harness.authored import write
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arh.harness.rules import RULES, Rule, conclude, finding
+from arh.harness.vocabulary.rules import RULES, Rule, conclude, finding
 from arh.records.control.verdict import LEVELS, Finding
 
 SNAPSHOT = Path(__file__).resolve().parents[2] / "snapshot" / "finding_rules.txt"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arh.harness.run_facts import run_facts
+from arh.harness.judging.run_facts import run_facts
 from arh.records.control.evidence import Evidence
 from arh.records.control.verdict import Fact
 from arh.testing.evidence_builder import RunBuilder, put

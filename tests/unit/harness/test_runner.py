@@ -14,14 +14,15 @@ from arh import bootstrap
 from arh.agent.loop import ReferenceAgent
 from arh.canonical import JsonValue
 from arh.errors import DependencyFailure, HarnessError, RunStopped
-from arh.harness.composition import compose
-from arh.harness.evidence import build_evidence
-from arh.harness.evidence_store import EvidenceFolder, EvidenceWriter, verify
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.authoring.setup import to_fault_plans
+from arh.harness.evidence.evidence import build_evidence
+from arh.harness.evidence.evidence_store import EvidenceFolder, EvidenceWriter, verify
+from arh.harness.evidence.output import RunOutput
+from arh.harness.evidence.recorder import keep_all
 from arh.harness.pipeline import Pipeline, judge_folder, run_one, run_suite
-from arh.harness.plan import plan_runs
-from arh.harness.recorder import keep_all
-from arh.harness.runner import Bench, RunOutput, execute
-from arh.harness.setup import to_fault_plans
+from arh.harness.running.composition import compose
+from arh.harness.running.runner import Bench, execute
 from arh.ports.control import Evaluator
 from arh.ports.environment import Environment
 from arh.ports.sue import Agent, Gateway, Model, Session

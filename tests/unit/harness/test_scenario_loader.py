@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from arh.errors import AuthoringError
-from arh.harness.scenario_loader import LoadedSuite, load_scenarios
+from arh.harness.authoring.scenario_loader import LoadedSuite, load_scenarios
 from tests.unit.harness.authored import (
     GONE,
     PACK,

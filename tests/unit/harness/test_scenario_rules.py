@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from arh.harness.expectation_rules import EXPECTATION_RULES
-from arh.harness.scenario_rules import RULES, scenario_problems, workflow_exists
+from arh.harness.authoring.expectation_rules import EXPECTATION_RULES
+from arh.harness.authoring.scenario_rules import RULES, scenario_problems, workflow_exists
 from tests.unit.harness.authored import known, scenario
 
 X = "expectations"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from arh.errors import HarnessError, RunStopped
-from arh.harness.schedule import Baton, ExplicitChooser, SeededChooser
+from arh.harness.running.schedule import Baton, ExplicitChooser, SeededChooser
 from arh.records.control.scenario import Schedule, ScheduleStep
 
 ACTORS = ("anna", "bert", "cleo")

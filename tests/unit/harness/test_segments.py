@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from arh.harness.segments import segments_of
+from arh.harness.judging.segments import segments_of
 from arh.testing.evidence_builder import RunBuilder
 
 

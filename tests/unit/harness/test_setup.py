@@ -8,7 +8,7 @@ import pytest
 
 from arh.canonical import Json
 from arh.errors import AuthoringError
-from arh.harness.setup import soak_tasks, to_fault_plans, to_setup
+from arh.harness.authoring.setup import soak_tasks, to_fault_plans, to_setup
 from arh.records.authorization import Grant
 from arh.records.control.plan import Located, PlannedRun
 from arh.records.control.scenario import Scenario

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arh.harness.spoken import foreign, harmless, spoken, stated
+from arh.harness.judging.spoken import foreign, harmless, spoken, stated
 from arh.regex import compiled
 
 CREDIT = compiled(r"(?i)\bcredit")

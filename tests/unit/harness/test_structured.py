@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arh.canonical import JsonValue
-from arh.harness.structured import fenced, malformed, stated_in
+from arh.harness.judging.structured import fenced, malformed, stated_in
 from arh.workflows.support.definition import PACK
 
 

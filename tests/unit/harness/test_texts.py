@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arh.canonical import JsonValue
-from arh.harness.texts import (
+from arh.harness.vocabulary.texts import (
     amounts,
     asks,
     denies,

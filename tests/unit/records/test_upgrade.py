@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from arh.canonical import JsonValue
-from arh.harness.rules import RULES
+from arh.harness.vocabulary.rules import RULES
 from arh.records.control.scenario import Scenario
 from arh.records.published import FAULTS, KEYS
 from arh.records.tasks import BUDGETS, NON_PROGRESS

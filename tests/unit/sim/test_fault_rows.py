@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from arh.harness.delivery import deliveries
+from arh.harness.evidence.delivery import deliveries
 from arh.records.faults import FaultPlan
 from arh.sim.fault_check import check
 from arh.sim.fault_table import TABLE, Row

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from arh.canonical import Json, JsonValue
-from arh.harness.delivery import deliveries
-from arh.harness.reading import read_call
+from arh.harness.evidence.delivery import deliveries
+from arh.harness.evidence.reading import read_call
 from arh.records.authorization import (
     ApprovalAnswer,
     ApprovalRequest,

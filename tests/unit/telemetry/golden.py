@@ -11,12 +11,13 @@ from typing import Any
 
 from arh import bootstrap
 from arh.canonical import encode
-from arh.harness.composition import compose
-from arh.harness.judge import judge
-from arh.harness.plan import plan_runs
-from arh.harness.recorder import Redact, keep_all
-from arh.harness.runner import Bench, RunOutput, execute
-from arh.harness.written_scenarios import written_scenario
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.evidence.output import RunOutput
+from arh.harness.evidence.recorder import Redact, keep_all
+from arh.harness.evidence.written_scenarios import written_scenario
+from arh.harness.judging.judge import judge
+from arh.harness.running.composition import compose
+from arh.harness.running.runner import Bench, execute
 from arh.model.script_reader import read_script
 from arh.model.scripts import Scripts
 from arh.ports.sue import Agent, Telemetry

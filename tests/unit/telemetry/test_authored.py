@@ -14,11 +14,11 @@ from pydantic import BaseModel
 
 from arh.canonical import digest
 from arh.errors import AuthoringError, HarnessError
-from arh.harness.evidence_store import EvidenceFolder, EvidenceWriter
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.evidence.evidence_store import EvidenceFolder, EvidenceWriter
+from arh.harness.evidence.recorder import keep_all
+from arh.harness.evidence.written_scenarios import written_scenario
 from arh.harness.pipeline import judge_folder
-from arh.harness.plan import plan_runs
-from arh.harness.recorder import keep_all
-from arh.harness.written_scenarios import written_scenario
 from arh.records.control.scenario import Scenario
 from arh.telemetry.authored import FREE, WITHHELD, withheld
 from arh.telemetry.redaction import MASKED, Redactor

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arh.harness.recorder import Redact
+from arh.harness.evidence.recorder import Redact
 from arh.records.packs import WorkflowPack
 from arh.telemetry.correlation import correlate, run_key
 from arh.telemetry.redaction import MASKED, SECRET, UNDECLARED, UNREADABLE, Redactor

@@ -22,9 +22,9 @@ from arh.decision.gates import decide
 from arh.decision.metrics import compute
 from arh.decision.profile import LoadedProfile, load_profile
 from arh.decision.scorecard import SuiteRun, build
-from arh.harness.evidence_store import EvidenceWriter
+from arh.harness.evidence.evidence_store import EvidenceWriter
 from arh.harness.reports import scorecard_bytes
-from arh.harness.rules import RULES
+from arh.harness.vocabulary.rules import RULES
 from arh.ports.sue import Session
 from arh.records.control.scorecard import About, Scorecard
 from arh.records.messages import ToolRequest

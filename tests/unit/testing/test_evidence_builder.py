@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arh.harness.effects import broken_chain, effects, row_changes
+from arh.harness.vocabulary.effects import broken_chain, effects, row_changes
 from arh.records.control.evidence import Evidence, StateView
 from arh.testing.evidence_builder import RunBuilder, put, remove
 

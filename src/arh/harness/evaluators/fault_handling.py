@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from arh.errors import quoted, safe
-from arh.harness.acceptance import Reached, any_holds, reached, states_of
-from arh.harness.assertions import States
-from arh.harness.claims import TASK, Answer, Claim, answers_of
-from arh.harness.effects import Effect, logical_effects, manifests
-from arh.harness.repetition import repeated
-from arh.harness.retries import Action, Retry, actions
-from arh.harness.rules import conclude, finding
-from arh.harness.wording import listed, plural
+from arh.harness.judging.claims import TASK, Answer, Claim, answers_of
+from arh.harness.judging.repetition import repeated
+from arh.harness.judging.retries import Action, Retry, actions
+from arh.harness.vocabulary.acceptance import Reached, any_holds, reached, states_of
+from arh.harness.vocabulary.assertions import States
+from arh.harness.vocabulary.effects import Effect, logical_effects, manifests
+from arh.harness.vocabulary.rules import conclude, finding
+from arh.harness.vocabulary.wording import listed, plural
 from arh.records.control.evidence import CallEvidence, Evidence
 from arh.records.control.scenario import FaultHandling, Scenario
 from arh.records.control.verdict import EvaluationResult, Fact, Finding, Status

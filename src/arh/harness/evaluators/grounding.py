@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from arh.errors import quoted, safe
-from arh.harness.claims import TASK, Answer, Claim, answers_of, questions_of
-from arh.harness.deeds import Deed, Deeds
-from arh.harness.doubts import capped, doubts, unsettled
-from arh.harness.heard import Heard
-from arh.harness.invented import INVENTED, committed_writes, invented
-from arh.harness.rules import conclude, finding
-from arh.harness.segments import Segment, segments_of
-from arh.harness.texts import (
+from arh.harness.judging.claims import TASK, Answer, Claim, answers_of, questions_of
+from arh.harness.judging.deeds import Deed, Deeds
+from arh.harness.judging.doubts import capped, doubts, unsettled
+from arh.harness.judging.heard import Heard
+from arh.harness.judging.invented import INVENTED, committed_writes, invented
+from arh.harness.judging.segments import Segment, segments_of
+from arh.harness.vocabulary.rules import conclude, finding
+from arh.harness.vocabulary.texts import (
     Amount,
     amounts,
     denies,
@@ -35,7 +35,7 @@ from arh.harness.texts import (
     means_another,
     surely,
 )
-from arh.harness.wording import listed, money, plural
+from arh.harness.vocabulary.wording import listed, money, plural
 from arh.records.control.evidence import CallEvidence, Evidence
 from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import EvaluationResult, Fact, Finding

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from arh.errors import safe
-from arh.harness.argument_checks import fits
-from arh.harness.audit import audit
-from arh.harness.constraints import Forbidden, declared, forbidden_attempts
-from arh.harness.effects import by_operation, manifests
-from arh.harness.rules import conclude, finding
-from arh.harness.wording import plural
+from arh.harness.judging.argument_checks import fits
+from arh.harness.judging.audit import audit
+from arh.harness.judging.constraints import Forbidden, declared, forbidden_attempts
+from arh.harness.vocabulary.effects import by_operation, manifests
+from arh.harness.vocabulary.rules import conclude, finding
+from arh.harness.vocabulary.wording import plural
 from arh.records.control.evidence import CallEvidence, CommitEvidence, Evidence
 from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import EvaluationResult, Fact, Finding, Status

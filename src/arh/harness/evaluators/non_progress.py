@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from arh.errors import safe
-from arh.harness.doubts import capped, doubts, unsettled
-from arh.harness.effects import manifests
-from arh.harness.progress_replay import Due, Replayed, made, replay
-from arh.harness.rules import conclude, finding
-from arh.harness.segments import Segment, segments_of
-from arh.harness.wording import plural
+from arh.harness.judging.doubts import capped, doubts, unsettled
+from arh.harness.judging.progress_replay import Due, Replayed, made, replay
+from arh.harness.judging.segments import Segment, segments_of
+from arh.harness.vocabulary.effects import manifests
+from arh.harness.vocabulary.rules import conclude, finding
+from arh.harness.vocabulary.wording import plural
 from arh.records.control.evidence import Evidence
 from arh.records.control.scenario import ProgressLimits, RuntimeBudgets, Scenario
 from arh.records.control.verdict import EvaluationResult, Fact, Finding

@@ -14,16 +14,17 @@ from itertools import groupby
 from typing import Final
 
 from arh.errors import safe
-from arh.harness.acceptance import Reached, any_holds, reached, states_of
-from arh.harness.assertion_kinds import matches
-from arh.harness.assertions import (
+from arh.harness.judging.repetition import repeated
+from arh.harness.vocabulary.acceptance import Reached, any_holds, reached, states_of
+from arh.harness.vocabulary.assertion_kinds import matches
+from arh.harness.vocabulary.assertions import (
     InvariantResult,
     Invariants,
     States,
     evaluate,
     invariant_name,
 )
-from arh.harness.effects import (
+from arh.harness.vocabulary.effects import (
     Effect,
     Place,
     RowChange,
@@ -31,9 +32,8 @@ from arh.harness.effects import (
     logical_effects,
     manifests,
 )
-from arh.harness.repetition import repeated
-from arh.harness.rules import conclude, finding
-from arh.harness.wording import listed, plural, selector, shown
+from arh.harness.vocabulary.rules import conclude, finding
+from arh.harness.vocabulary.wording import listed, plural, selector, shown
 from arh.records.control.evidence import (
     CallEvidence,
     Evidence,

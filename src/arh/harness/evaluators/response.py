@@ -16,12 +16,12 @@ from typing import Final
 from arh import schema
 from arh.canonical import Json, Refused
 from arh.errors import quoted, safe
-from arh.harness.claims import Answer, answers_of
-from arh.harness.doubts import capped, doubts, unsettled
-from arh.harness.heard import Heard
-from arh.harness.rules import conclude, finding
-from arh.harness.texts import denies, holds_token, plain, reach, sentences
-from arh.harness.wording import plural
+from arh.harness.judging.claims import Answer, answers_of
+from arh.harness.judging.doubts import capped, doubts, unsettled
+from arh.harness.judging.heard import Heard
+from arh.harness.vocabulary.rules import conclude, finding
+from arh.harness.vocabulary.texts import denies, holds_token, plain, reach, sentences
+from arh.harness.vocabulary.wording import plural
 from arh.records.control.evidence import Evidence
 from arh.records.control.scenario import ResponseRules, Scenario
 from arh.records.control.verdict import EvaluationResult, Fact, Finding

@@ -16,20 +16,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from arh.errors import safe
-from arh.harness.argument_checks import predicate_faults, schema_faults, target_faults
-from arh.harness.doubts import capped, doubts, unsettled
-from arh.harness.effects import frozen, manifests
-from arh.harness.ends import uncorroborated
-from arh.harness.precedence import (
+from arh.harness.judging.argument_checks import predicate_faults, schema_faults, target_faults
+from arh.harness.judging.doubts import capped, doubts, unsettled
+from arh.harness.judging.ends import uncorroborated
+from arh.harness.judging.precedence import (
     Fault,
     Path,
     evidence_faults,
     missing_reads,
     ordering_faults,
 )
-from arh.harness.rules import EVENTS_MAX, conclude, finding
-from arh.harness.segments import Segment, segments_of
-from arh.harness.wording import plural
+from arh.harness.judging.segments import Segment, segments_of
+from arh.harness.vocabulary.effects import frozen, manifests
+from arh.harness.vocabulary.rules import EVENTS_MAX, conclude, finding
+from arh.harness.vocabulary.wording import plural
 from arh.records.control.evidence import CallEvidence, CommitEvidence, Evidence
 from arh.records.control.scenario import Scenario, Trajectory
 from arh.records.control.verdict import EvaluationResult, Fact, Finding

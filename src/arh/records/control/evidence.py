@@ -3,7 +3,7 @@
 Sources stay apart: `calls` come from the gateway's attempt log, `commits` from the store,
 `exchanges` and `user_turns` from the runner's side of the session, `faults` from the fault proxies,
 `notes` from the agent's own supervisor. They meet only by operation id, in
-`harness.evidence.reconcile`.
+`harness.evidence.evidence.reconcile`.
 """
 
 from __future__ import annotations
@@ -274,7 +274,8 @@ class Discrepancy:
 class Evidence:
     """Everything known of one run.
 
-    `derived` keeps what `harness.derived.once` has worked out of the rest; a copy begins without.
+    `derived` keeps what `harness.judging.derived.once` has worked out of the rest; a copy begins
+    without.
     """
 
     run_id: str

@@ -301,7 +301,7 @@ class Controls(Strict):
 class Assertion(Strict):
     """One typed predicate over authoritative state.
 
-    `arh.harness.assertions` says what each kind needs.
+    `arh.harness.vocabulary.assertions` says what each kind needs.
 
     count, present, absent, field_match, range, set_equals, set_contains, cross_match, total,
     transition, revision, tenant_isolated, ever_committed, never_committed.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from arh import bootstrap
-from arh.harness.rules import finding
+from arh.harness.vocabulary.rules import finding
 from arh.ports.control import Evaluator
 from arh.records.control.evidence import Evidence
 from arh.records.control.scenario import Scenario

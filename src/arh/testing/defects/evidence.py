@@ -15,10 +15,10 @@ from typing import Any, Final, TypeAlias
 
 from arh.canonical import digest, encode
 from arh.errors import AuthoringError
-from arh.harness.evidence import build_evidence
-from arh.harness.evidence_store import EvidenceWriter, verify
-from arh.harness.judge import judge
-from arh.harness.recorder import keep_all
+from arh.harness.evidence.evidence import build_evidence
+from arh.harness.evidence.evidence_store import EvidenceWriter, verify
+from arh.harness.evidence.recorder import keep_all
+from arh.harness.judging.judge import judge
 from arh.testing.defects.agents import BLOCKED, GOLDEN, LOST_REPLY
 from arh.testing.defects.planting import Catcher, Defect, Outcome, catchers, in_run, of_run, rule
 from arh.testing.defects.players import plays

@@ -15,7 +15,7 @@ from arh import bootstrap
 from arh.decision.baseline import Baseline
 from arh.decision.gates import decide
 from arh.decision.profile import read_profile
-from arh.harness.rules import RULES
+from arh.harness.vocabulary.rules import RULES
 from arh.records.control.gate import GateDecision, GateResult, GateSpec, Profile
 from arh.records.control.metric import MetricValue
 from arh.records.control.plan import RunPlan

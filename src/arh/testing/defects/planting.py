@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, TypedDict, Unpack
 from arh.canonical import JsonValue
 from arh.decision.profile import read_profile
 from arh.errors import AuthoringError, Problem
-from arh.harness.rules import RULES
+from arh.harness.vocabulary.rules import RULES
 from arh.ports.control import Evaluator
 from arh.ports.sue import Agent
 from arh.records.control.gate import GateDecision, Profile

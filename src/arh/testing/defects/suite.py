@@ -15,10 +15,10 @@ from arh.canonical import encode, parse
 from arh.decision.baseline import load_baseline
 from arh.decision.profile import read_profile
 from arh.errors import AuthoringError
-from arh.harness.datasets import DatasetCatalogue
-from arh.harness.plan import plan_runs
-from arh.harness.rules import RULES
-from arh.harness.scenario_loader import load_scenarios
+from arh.harness.authoring.datasets import DatasetCatalogue
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.authoring.scenario_loader import load_scenarios
+from arh.harness.vocabulary.rules import RULES
 from arh.security.credentials import CredentialVault, assert_unexposed
 from arh.testing.defects.agents import FAITHFUL, GOLDEN
 from arh.testing.defects.gates import FLAWLESS

@@ -1,0 +1,1 @@
+"""What people write, read strictly: scenarios, datasets, plans, and what a lint warns of."""

@@ -1,0 +1,1 @@
+"""What a run leaves behind: recorded, chained, stored, read back, reconciled."""

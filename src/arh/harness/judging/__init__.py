@@ -1,0 +1,1 @@
+"""From evidence to a verdict: what evaluators stand on, and the judge of a run."""

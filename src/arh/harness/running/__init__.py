@@ -1,0 +1,1 @@
+"""Executes one planned run: sessions, schedule, control, watchdog."""

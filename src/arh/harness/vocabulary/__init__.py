@@ -1,0 +1,1 @@
+"""What loader, runner and evaluators share: assertions, effects, texts, finding rules."""
