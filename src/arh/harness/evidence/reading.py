@@ -1,7 +1,8 @@
 """Turns single events into typed records, one function a kind.
 
-A field that is missing or of the wrong type raises `KeyError`, `TypeError` or `ValueError`; the
-caller turns that into a problem of the run.
+A field that is missing, a row of the wrong length, and a name that is no text where two sources are
+compared by it raise `KeyError`, `TypeError` or `ValueError`; the caller turns that into a problem
+of the run. The types of the other fields are taken as written.
 """
 
 from __future__ import annotations
