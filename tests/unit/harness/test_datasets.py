@@ -84,7 +84,9 @@ def test_a_pin_that_fits_is_accepted(length: int, tmp_path: Path) -> None:
     """The whole digest or its published prefix of 16 digits will do."""
     pin = hashlib.sha256(ROWS).hexdigest()[:length]
 
-    made(tmp_path).load_verified(DatasetRef(collection="items", content_hash=pin))
+    loaded = made(tmp_path).load_verified(DatasetRef(collection="items", content_hash=pin))
+
+    assert loaded.path.endswith("items.jsonl")
 
 
 def test_a_pin_that_differs_refuses(tmp_path: Path) -> None:

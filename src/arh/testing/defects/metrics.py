@@ -46,42 +46,23 @@ def counting_only(keep: Keep) -> Compute:
     return measure
 
 
-def one_for_nothing(
-    verdicts: Sequence[ScenarioVerdict],
-    scenarios: Sequence[Located],
-    plan: RunPlan,
-    pack: WorkflowPack,
-) -> tuple[MetricValue, ...]:
-    """Return metrics that are 1 where nothing could be counted."""
-    return tuple(
-        replace(m, status="ok", value=Fraction(1)) if m.value is None else m
-        for m in compute(verdicts, scenarios, plan, pack)
-    )
+def reporting(value: int, *, only_nothing: bool) -> Compute:
+    """Return metrics that are always that value, or only where nothing could be counted."""
 
+    def measure(
+        verdicts: Sequence[ScenarioVerdict],
+        scenarios: Sequence[Located],
+        plan: RunPlan,
+        pack: WorkflowPack,
+    ) -> tuple[MetricValue, ...]:
+        return tuple(
+            m
+            if only_nothing and m.value is not None
+            else replace(m, status="ok", value=Fraction(value))
+            for m in compute(verdicts, scenarios, plan, pack)
+        )
 
-def zero_for_nothing(
-    verdicts: Sequence[ScenarioVerdict],
-    scenarios: Sequence[Located],
-    plan: RunPlan,
-    pack: WorkflowPack,
-) -> tuple[MetricValue, ...]:
-    """Return metrics that are 0 where nothing could be counted."""
-    return tuple(
-        replace(m, status="ok", value=Fraction(0)) if m.value is None else m
-        for m in compute(verdicts, scenarios, plan, pack)
-    )
-
-
-def constant(
-    verdicts: Sequence[ScenarioVerdict],
-    scenarios: Sequence[Located],
-    plan: RunPlan,
-    pack: WorkflowPack,
-) -> tuple[MetricValue, ...]:
-    """Return metrics that are always perfect."""
-    return tuple(
-        replace(m, status="ok", value=Fraction(1)) for m in compute(verdicts, scenarios, plan, pack)
-    )
+    return measure
 
 
 def with_controls(
@@ -157,19 +138,19 @@ DEFECTS: tuple[Defect, ...] = (
         "metrics.is-one-for-nothing",
         "a rate that is 1 without any opportunity",
         "nothing_tried_is_no_rate",
-        one_for_nothing,
+        reporting(1, only_nothing=True),
     ),
     in_metrics(
         "metrics.is-zero-for-nothing",
         "a rate that is 0 without any opportunity",
         "nothing_tried_is_no_rate",
-        zero_for_nothing,
+        reporting(0, only_nothing=True),
     ),
     in_metrics(
         "metrics.is-constant",
         "a rate that is 1 whatever happened",
         "a_failure_counts",
-        constant,
+        reporting(1, only_nothing=False),
     ),
     in_metrics(
         "metrics.counts-controls",
