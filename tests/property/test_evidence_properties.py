@@ -19,8 +19,9 @@ from arh.canonical import digest, encode
 from arh.errors import AuthoringError
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.evidence import evidence_store
-from arh.harness.evidence.evidence_store import EvidenceWriter, read_back, verify
+from arh.harness.evidence.evidence_store import EvidenceFolder, EvidenceWriter, read_back, verify
 from arh.harness.evidence.recorder import CHAIN_FIELD, chained, genesis, keep_all, unchained
+from arh.harness.pipeline import judge_folder
 from arh.harness.running.composition import compose
 from arh.harness.running.runner import Bench, execute
 from arh.records.control.plan import RunPlan
@@ -123,6 +124,30 @@ def test_every_flipped_byte_of_any_file_is_found(whole: Path, data: st.DataObjec
         problems = found_in(folder)
 
     assert problems != ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("tool_call", "reason", []),
+        ("tool_call", "arguments", 7),
+        ("state_changed", "changes", "x"),
+    ],
+)
+def test_a_forged_type_never_keeps_a_folder_from_being_judged(
+    whole: Path, kind: str, field: str, value: object
+) -> None:
+    """A run whose fields no run writes like that fails nobody else, and does not pass itself."""
+    suite = Workbench.of().suite
+    events = [json.loads(each) for each in lines_of(whole)]
+    next(event for event in events if event["kind"] == kind)[field] = value
+
+    with copy_of(whole) as folder:
+        write_lines(folder, [encode(event) for event in events])
+        first, second = judge_folder(EvidenceFolder(folder), suite.evaluators, suite.pack)
+
+    assert (first.scenario_id, second.scenario_id) == IDS
+    assert (first.status, second.status) == ("error", "pass")
 
 
 EDITS: dict[str, tuple[Callable[[list[bytes]], list[bytes]], int]] = {

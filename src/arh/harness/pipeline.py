@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from arh.errors import ArhError, RunStopped
@@ -14,7 +15,7 @@ from arh.foreign import ForeignFailure, call
 from arh.harness.authoring.datasets import DatasetCatalogue
 from arh.harness.authoring.setup import to_fault_plans
 from arh.harness.evidence.evidence import build_evidence
-from arh.harness.evidence.evidence_store import EvidenceFolder, EvidenceWriter
+from arh.harness.evidence.evidence_store import EvidenceFolder, EvidenceWriter, StoredRun
 from arh.harness.evidence.output import RunOutput
 from arh.harness.evidence.written_scenarios import written_scenario
 from arh.harness.judging.judge import broken, judge
@@ -96,7 +97,11 @@ def _executed(run: PlannedRun, pipeline: Pipeline) -> RunOutput:
 
 
 def _verdict(run: PlannedRun, pipeline: Pipeline, output: RunOutput) -> ScenarioVerdict:
-    verdict = _ours(lambda: _judged(run, pipeline, output))
+    return _or_broken(run, lambda: _judged(run, pipeline, output))
+
+
+def _or_broken(run: PlannedRun, judged: Callable[[], ScenarioVerdict]) -> ScenarioVerdict:
+    verdict = _ours(judged)
     return broken(run.located, run.run_id, verdict) if isinstance(verdict, str) else verdict
 
 
@@ -122,10 +127,19 @@ def judge_folder(
     evaluators: Sequence[Evaluator],
     pack: WorkflowPack,
 ) -> Iterator[ScenarioVerdict]:
-    """Judge every run of a folder anew, by the scenarios that lie in it."""
-    scenarios = {run.run_id: run.located for run in folder.plan().runs}
+    """Judge every run of a folder anew, by the scenarios that lie in it.
+
+    A run whose events have fields of types that no run writes gets the verdict `error`.
+    """
+    runs = {run.run_id: run for run in folder.plan().runs}
     for stored in folder.runs():
-        located = scenarios[stored.run_id]
-        faults = to_fault_plans(located.scenario)
-        evidence = build_evidence(stored.run_id, stored.lines, stored.initial, faults=faults)
-        yield judge(located, evidence, evaluators, pack)
+        run = runs[stored.run_id]
+        yield _or_broken(run, partial(_judged_anew, run, stored, evaluators, pack))
+
+
+def _judged_anew(
+    run: PlannedRun, stored: StoredRun, evaluators: Sequence[Evaluator], pack: WorkflowPack
+) -> ScenarioVerdict:
+    faults = to_fault_plans(run.located.scenario)
+    evidence = build_evidence(stored.run_id, stored.lines, stored.initial, faults=faults)
+    return judge(run.located, evidence, evaluators, pack)

@@ -46,7 +46,11 @@ WORST_FIRST: tuple[Status, ...] = ("fail", "error", "indeterminate", "not_exerci
 def judge(
     located: Located, evidence: Evidence, evaluators: Sequence[Evaluator], pack: WorkflowPack
 ) -> ScenarioVerdict:
-    """Return the verdict on one run; never raises for what an evaluator or the evidence does."""
+    """Return the verdict on one run; never raises for what an evaluator does.
+
+    Fields of types that no run writes can raise `TypeError`, `KeyError` or `ValueError`; who reads
+    evidence that others kept makes them the verdict `error`.
+    """
     scenario = located.scenario
     raw = (_sources(evidence), *_evaluations(evaluators, evidence, scenario, pack))
     seen = Counter(finding.rule for result in raw for finding in result.findings)
