@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from datetime import date
 
 from arh import bootstrap
-from arh.cli import options
 from arh.errors import safe
 from arh.harness.authoring.lint import lint
 from arh.sim.clock import today
@@ -23,7 +22,7 @@ def main(argv: Sequence[str]) -> int:
     What cannot be loaded exits with 2.
     """
     chosen = _parser().parse_args(argv)
-    suite = bootstrap.prepare(options.sources(chosen, scenarios=chosen.path))
+    suite = bootstrap.prepare(bootstrap.sources(chosen, scenarios=chosen.path))
     warnings = lint(
         suite.loaded,
         pack=suite.pack,
@@ -42,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("arh lint", description=__doc__)
     parser.add_argument("path", nargs="?", metavar="PATH", help="folder, file or FILE:LINE")
-    options.add_sources(parser, scenarios=False)
+    bootstrap.add_sources(parser, scenarios=False)
     parser.add_argument("--strict", action="store_true", help="let warnings fail")
     parser.add_argument(
         "--as-of", type=date.fromisoformat, default=today(), metavar="DATE", help="review date"

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arh import bootstrap
-from arh.cli import options
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.authoring.roots import find_root
 from arh.harness.exits import FAIL, INCONCLUSIVE, PASS
@@ -24,9 +23,9 @@ from arh.render.steps import run_lines, verdict_lines
 def main(argv: Sequence[str]) -> int:
     """Run the scenario on the line, or all of the file, and return the worst exit code."""
     chosen = _parser().parse_args(argv)
-    suite = bootstrap.prepare(options.sources(chosen, scenarios=_found(chosen.scenario)))
+    suite = bootstrap.prepare(bootstrap.sources(chosen, scenarios=_found(chosen.scenario)))
     plan = plan_runs(suite.loaded.scenarios, seed=chosen.seed)
-    pipeline = bootstrap.pipeline(suite, plan, options.under_test(chosen))
+    pipeline = bootstrap.pipeline(suite, plan, bootstrap.under_test(chosen))
     codes = [_shown(run, pipeline) for run in plan.runs]
     return FAIL if FAIL in codes else INCONCLUSIVE if INCONCLUSIVE in codes else PASS
 
@@ -58,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "scenario", metavar="FILE[:LINE]", help="a scenario file, or one line of it"
     )
-    options.add_sources(parser, scenarios=False)
-    options.add_seed(parser)
-    options.add_agent(parser)
+    bootstrap.add_sources(parser, scenarios=False)
+    bootstrap.add_seed(parser)
+    bootstrap.add_agent(parser)
     return parser

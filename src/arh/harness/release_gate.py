@@ -27,7 +27,6 @@ from arh.harness.diagnostics import Diagnostics
 from arh.harness.evidence.evidence_store import EvidenceWriter, read_back
 from arh.harness.exits import BY_DECISION, guarded
 from arh.harness.judging.judge import broken
-from arh.harness.option_types import seconds, seed
 from arh.harness.pipeline import Pipeline, run_suite
 from arh.harness.reports import ReportFolder
 from arh.harness.vocabulary.rules import RULES
@@ -81,9 +80,8 @@ def prepared(options: argparse.Namespace) -> Trial:
     Raises:
         AuthoringError: Anything of it is missing or wrong; nothing has run.
     """
-    suite = bootstrap.prepare(_sources(options))
-    under_test = bootstrap.UnderTest(options.agent, options.agent_seconds)
-    under_test.check()
+    suite = bootstrap.prepare(bootstrap.sources(options))
+    under_test = bootstrap.under_test(options)
     plan = plan_runs(suite.loaded.scenarios, seed=options.seed, only=options.only)
     partial = bool(options.only) or suite.roots["scenarios"].is_line
     return Trial(
@@ -189,15 +187,6 @@ def _save(path: Path, scorecard: Scorecard) -> None:
         sys.stderr.write(f"no baseline was saved: {problem}\n")
 
 
-def _sources(options: argparse.Namespace) -> bootstrap.Sources:
-    return bootstrap.Sources(
-        scenarios=options.scenarios,
-        datasets=options.datasets,
-        fixtures=options.fixtures,
-        workflow=options.workflow,
-    )
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the gate's options."""
     made = argparse.ArgumentParser(
@@ -205,17 +194,15 @@ def parser() -> argparse.ArgumentParser:
         description="Run a suite of scenarios and decide whether the agent may ship.",
         epilog="exit codes: 0 pass, 1 fail, 2 authoring or usage error, 3 inconclusive, 4 crash",
     )
+    bootstrap.add_sources(made)
+    bootstrap.add_seed(made)
+    bootstrap.add_agent(made)
     add = made.add_argument
-    add("--scenarios", metavar="PATH", help="folder, file or FILE:LINE of scenarios")
-    add("--datasets", metavar="DIR", help="folder of the datasets")
-    add("--fixtures", metavar="DIR", help="folder of the model scripts")
-    add("--workflow", default="support", metavar="NAME", help="workflow pack (default support)")
     add("--profile", metavar="FILE", help="gate profile, by path or name (default conformance)")
     add("--baseline", type=Path, metavar="FILE", help="baseline that regression gates compare with")
     add("--save-baseline", type=Path, metavar="FILE", help="save this run as a baseline")
     add("--out", metavar="DIR", help=f"report folder (default {LATEST})")
     add("--only", action="append", default=[], metavar="PATTERN", help="run a part: id or tag:NAME")
-    add("--seed", type=seed, default=bootstrap.SEED, metavar="N", help="seed of the plan")
     add(
         "--as-of",
         type=date.fromisoformat,
@@ -224,14 +211,6 @@ def parser() -> argparse.ArgumentParser:
         help="decision date (default today)",
     )
     add("--telemetry", action="store_true", help="collect spans, and check that none is missing")
-    add("--agent", metavar="COMMAND", help="agent to test, over JSON lines (default the reference)")
-    add(
-        "--agent-seconds",
-        type=seconds,
-        default=30,
-        metavar="N",
-        help="wall time of the agent for each task",
-    )
     return made
 
 

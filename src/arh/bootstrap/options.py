@@ -1,10 +1,11 @@
-"""Options that several commands share, and what they mean."""
+"""Options that the gate and other commands share, and what they mean."""
 
 from __future__ import annotations
 
 import argparse
 
-from arh.bootstrap import SEED, Sources, UnderTest
+from arh.bootstrap.suite import SEED, WORKFLOW, Sources
+from arh.bootstrap.under_test import UnderTest
 from arh.harness.option_types import seconds, seed
 
 
@@ -14,7 +15,12 @@ def add_sources(parser: argparse.ArgumentParser, *, scenarios: bool = True) -> N
         parser.add_argument("--scenarios", metavar="PATH", help="folder, file or FILE:LINE")
     parser.add_argument("--datasets", metavar="DIR", help="folder of the datasets")
     parser.add_argument("--fixtures", metavar="DIR", help="folder of the model scripts")
-    parser.add_argument("--workflow", default="support", metavar="NAME", help="workflow pack")
+    parser.add_argument(
+        "--workflow",
+        default=WORKFLOW,
+        metavar="NAME",
+        help=f"workflow pack (default {WORKFLOW})",
+    )
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
@@ -24,9 +30,15 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
 
 def add_agent(parser: argparse.ArgumentParser) -> None:
     """Let the user put an agent of their own under test."""
-    parser.add_argument("--agent", metavar="COMMAND", help="agent to test, over JSON lines")
     parser.add_argument(
-        "--agent-seconds", type=seconds, default=30, metavar="N", help="wall time that it may take"
+        "--agent", metavar="COMMAND", help="agent to test, over JSON lines (default the reference)"
+    )
+    parser.add_argument(
+        "--agent-seconds",
+        type=seconds,
+        default=30,
+        metavar="N",
+        help="wall time of the agent for each task",
     )
 
 
@@ -41,5 +53,11 @@ def sources(chosen: argparse.Namespace, *, scenarios: str | None = None) -> Sour
 
 
 def under_test(chosen: argparse.Namespace) -> UnderTest:
-    """Return the agent under test."""
-    return UnderTest(command=chosen.agent, wall_s_max=chosen.agent_seconds)
+    """Return what is under test, checked: it can be started.
+
+    Raises:
+        AuthoringError: It cannot.
+    """
+    made = UnderTest.of_command(chosen.agent, chosen.agent_seconds)
+    made.agent.check()
+    return made

@@ -1,0 +1,67 @@
+"""The composition root.
+
+The one place that names concrete classes, loads packs, reads the environment.
+
+It joins the zones: a workflow pack and its scripts become a system under evaluation for each run,
+all dependencies wrapped by the run's environment. Nothing else may import both zone 1 and zone 3.
+Each module is one thing that a user chooses: the pack, the suite, what is under test.
+"""
+
+from __future__ import annotations
+
+from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
+from arh.bootstrap.options import add_agent, add_seed, add_sources, sources, under_test
+from arh.bootstrap.packs import Configuration, configure, load_pack, pack_names
+from arh.bootstrap.runs import idle_bench, idle_of, pipeline, replayer, trace_to
+from arh.bootstrap.subject import about
+from arh.bootstrap.suite import (
+    SEED,
+    WORKFLOW,
+    Sources,
+    Suite,
+    default_evaluators,
+    ground,
+    prepare,
+)
+from arh.bootstrap.system import AgentFactory, ComposedSystem, Composer, reference_agent
+from arh.bootstrap.under_test import (
+    AgentUnderTest,
+    CommandUnderTest,
+    ReferenceUnderTest,
+    UnderTest,
+)
+
+__all__ = [
+    "SEED",
+    "WORKFLOW",
+    "AgentFactory",
+    "AgentUnderTest",
+    "CommandUnderTest",
+    "ComposedSystem",
+    "Composer",
+    "Configuration",
+    "ModelsUnderTest",
+    "ReferenceUnderTest",
+    "ScriptedModels",
+    "Sources",
+    "Suite",
+    "UnderTest",
+    "about",
+    "add_agent",
+    "add_seed",
+    "add_sources",
+    "configure",
+    "default_evaluators",
+    "ground",
+    "idle_bench",
+    "idle_of",
+    "load_pack",
+    "pack_names",
+    "pipeline",
+    "prepare",
+    "reference_agent",
+    "replayer",
+    "sources",
+    "trace_to",
+    "under_test",
+]

@@ -1,0 +1,103 @@
+"""A suite that was read and checked as a whole: where it comes from, and what judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from arh.bootstrap.packs import Configuration, configure, load_pack
+from arh.harness.authoring.datasets import DatasetCatalogue
+from arh.harness.authoring.roots import Root, find_root
+from arh.harness.authoring.scenario_loader import LoadedSuite, load_scenarios
+from arh.harness.evaluators.fault_handling import FaultHandlingEvaluator
+from arh.harness.evaluators.grounding import GroundingEvaluator
+from arh.harness.evaluators.guardrails import GuardrailsEvaluator
+from arh.harness.evaluators.non_progress import NonProgressEvaluator
+from arh.harness.evaluators.outcome import OutcomeEvaluator
+from arh.harness.evaluators.response import ResponseEvaluator
+from arh.harness.evaluators.trajectory import TrajectoryEvaluator
+from arh.harness.vocabulary.rules import RULES
+from arh.model.scripts import load_scripts
+from arh.ports.control import Evaluator
+from arh.records.packs import WorkflowPack
+
+SEED = 20_260_101
+WORKFLOW = "support"
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a suite comes from: what the user named, else the working folder, else the packaged."""
+
+    scenarios: str | None = None
+    datasets: str | None = None
+    fixtures: str | None = None
+    workflow: str = WORKFLOW
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite that was read and checked as a whole, ready to be planned and run."""
+
+    configuration: Configuration
+    catalogue: DatasetCatalogue
+    loaded: LoadedSuite
+    roots: Mapping[str, Root]
+    evaluators: tuple[Evaluator, ...]
+
+    @property
+    def pack(self) -> WorkflowPack:
+        """The workflow that the scenarios are for."""
+        return self.configuration.pack
+
+    def reading(self, scenarios: Path) -> Suite:
+        """Return the suite with the scenarios of a folder, a file, or one line (`FILE:LINE`).
+
+        Raises:
+            AuthoringError: Anything is wrong with any of them; everything is listed.
+        """
+        loaded = load_scenarios(
+            scenarios,
+            pack=self.pack,
+            scripts=self.configuration.scripts.by_id,
+            catalogue=self.catalogue,
+            rules=RULES,
+        )
+        return replace(self, loaded=loaded)
+
+
+def prepare(sources: Sources) -> Suite:
+    """Read and check everything that a run needs; nothing has run when this raises.
+
+    Raises:
+        AuthoringError: Anything anywhere is wrong; everything is listed.
+    """
+    flags = {name: getattr(sources, name) for name in ("scenarios", "datasets", "fixtures")}
+    roots = {name: find_root(name, flag) for name, flag in flags.items()}
+    return ground(roots, sources.workflow).reading(roots["scenarios"].path)
+
+
+def ground(roots: Mapping[str, Root], workflow: str) -> Suite:
+    """Return a suite that has everything but its scenarios.
+
+    Raises:
+        AuthoringError: There is no such workflow, or a model script is wrong.
+    """
+    pack = load_pack(workflow)
+    configuration = configure(pack, load_scripts(roots["fixtures"].path))
+    catalogue = DatasetCatalogue(roots["datasets"].path, pack)
+    return Suite(configuration, catalogue, LoadedSuite((), ""), roots, default_evaluators())
+
+
+def default_evaluators() -> tuple[Evaluator, ...]:
+    """Return the evaluators of every run, in the order of reports."""
+    return (
+        OutcomeEvaluator(),
+        TrajectoryEvaluator(),
+        GuardrailsEvaluator(),
+        ResponseEvaluator(),
+        GroundingEvaluator(),
+        FaultHandlingEvaluator(),
+        NonProgressEvaluator(),
+    )

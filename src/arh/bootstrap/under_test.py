@@ -1,0 +1,116 @@
+"""What is under test, as a user names it: an agent of some kind, and the model behind it.
+
+A kind of agent is one class here: what it is called, how its runs are timed, whether it can be
+started, and what makes the agent of each actor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
+from arh.bootstrap.system import AgentFactory, reference_agent
+from arh.connect.json_lines import JsonLinesAgent, check_command
+from arh.telemetry.commands import shown_command
+
+
+class AgentUnderTest(Protocol):
+    """One kind of agent, as chosen by the user."""
+
+    @property
+    def name(self) -> str:
+        """What evidence and scorecard call the agent; no secret is in it."""
+        ...
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The options, without dashes, that choose the same agent again; no secret is in them."""
+        ...
+
+    @property
+    def wall_s_max(self) -> int | None:
+        """Wall seconds that it may take for a task; `None` if its time is the run's own."""
+        ...
+
+    def check(self) -> None:
+        """Refuse an agent that cannot be started, before anything runs.
+
+        Raises:
+            AuthoringError: It cannot.
+        """
+        ...
+
+    def factory(self) -> AgentFactory:
+        """Return what makes the agent of each actor.
+
+        Raises:
+            AuthoringError: It cannot be started.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceUnderTest:
+    """The reference agent, in process and in the run's own time."""
+
+    name: str = field(default="reference", init=False)
+    options: Mapping[str, str] = field(default_factory=dict, init=False)
+    wall_s_max: int | None = field(default=None, init=False)
+
+    def check(self) -> None:
+        """Return at once: it is always there."""
+
+    def factory(self) -> AgentFactory:
+        """Return what makes reference agents."""
+        return reference_agent
+
+
+@dataclass(frozen=True, slots=True)
+class CommandUnderTest:
+    """A command that speaks JSON lines, in a process of its own."""
+
+    command: str
+    wall_s_max: int | None = 30
+
+    @property
+    def name(self) -> str:
+        """The command as it may be shown."""
+        return f"command: {shown_command(self.command)}"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The command as it may be shown and written, its secrets taken out."""
+        return {"agent": shown_command(self.command)}
+
+    def check(self) -> None:
+        """Refuse a command that cannot be started.
+
+        Raises:
+            AuthoringError: It cannot.
+        """
+        check_command(self.command)
+
+    def factory(self) -> AgentFactory:
+        """Return what starts the command for each task.
+
+        Raises:
+            AuthoringError: It cannot be started.
+        """
+        self.check()
+        agent = JsonLinesAgent(self.command, wall_ms_max=(self.wall_s_max or 0) * 1000)
+        return lambda _actor, _telemetry: agent
+
+
+@dataclass(frozen=True, slots=True)
+class UnderTest:
+    """The configuration under test: an agent and its models; by default what comes with arh."""
+
+    agent: AgentUnderTest = field(default_factory=ReferenceUnderTest)
+    models: ModelsUnderTest = field(default_factory=ScriptedModels)
+
+    @classmethod
+    def of_command(cls, command: str | None, wall_s_max: int = 30) -> UnderTest:
+        """Return the agent behind a command; without one, the reference agent."""
+        return cls() if command is None else cls(CommandUnderTest(command, wall_s_max))
