@@ -1,0 +1,1 @@
+"""Recorded traces: read from any format, judged by rules, compared with a baseline."""
