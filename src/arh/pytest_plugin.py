@@ -217,7 +217,7 @@ class _Bench:
         from arh.bootstrap import UnderTest, pipeline
 
         if self._pipeline is None:
-            under_test = UnderTest.of_command(self._config.getini("arh_agent") or None)
+            under_test = UnderTest.of(self._config.getini("arh_agent") or None)
             self._pipeline = pipeline(self.ground(), plan, under_test)
         bench = replace(self._pipeline.bench, plan_digest=plan.digest)
         return replace(self._pipeline, bench=bench)

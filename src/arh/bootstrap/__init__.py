@@ -26,6 +26,7 @@ from arh.bootstrap.suite import (
 from arh.bootstrap.system import AgentFactory, ComposedSystem, Composer, reference_agent
 from arh.bootstrap.under_test import (
     AgentUnderTest,
+    CallableUnderTest,
     CommandUnderTest,
     ReferenceUnderTest,
     UnderTest,
@@ -36,6 +37,7 @@ __all__ = [
     "WORKFLOW",
     "AgentFactory",
     "AgentUnderTest",
+    "CallableUnderTest",
     "CommandUnderTest",
     "ComposedSystem",
     "Composer",

@@ -31,7 +31,10 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
 def add_agent(parser: argparse.ArgumentParser) -> None:
     """Let the user put an agent of their own under test."""
     parser.add_argument(
-        "--agent", metavar="COMMAND", help="agent to test, over JSON lines (default the reference)"
+        "--agent",
+        metavar="AGENT",
+        help="agent to test: a command that speaks JSON lines, or a Python package.module:name "
+        "(default the reference)",
     )
     parser.add_argument(
         "--agent-seconds",
@@ -58,6 +61,6 @@ def under_test(chosen: argparse.Namespace) -> UnderTest:
     Raises:
         AuthoringError: It cannot.
     """
-    made = UnderTest.of_command(chosen.agent, chosen.agent_seconds)
+    made = UnderTest.of(chosen.agent, chosen.agent_seconds)
     made.agent.check()
     return made

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
 from arh.bootstrap.system import AgentFactory, reference_agent
+from arh.connect.callables import is_callable_name, load_callable
 from arh.connect.json_lines import JsonLinesAgent, check_command
 from arh.telemetry.commands import shown_command
 
@@ -104,6 +105,41 @@ class CommandUnderTest:
 
 
 @dataclass(frozen=True, slots=True)
+class CallableUnderTest:
+    """A Python callable in our own process: its wall time is limited, and it cannot be killed."""
+
+    named: str
+    wall_s_max: int | None = 30
+
+    @property
+    def name(self) -> str:
+        """What the user named, and that it ran beside us."""
+        return f"callable, in process: {self.named}"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The name of the callable."""
+        return {"agent": self.named}
+
+    def check(self) -> None:
+        """Refuse what does not load or cannot work on a task.
+
+        Raises:
+            AuthoringError: It does not, or cannot.
+        """
+        load_callable(self.named)
+
+    def factory(self) -> AgentFactory:
+        """Return what hands tasks to the callable.
+
+        Raises:
+            AuthoringError: It does not load.
+        """
+        agent = load_callable(self.named)
+        return lambda _actor, _telemetry: agent
+
+
+@dataclass(frozen=True, slots=True)
 class UnderTest:
     """The configuration under test: an agent and its models; by default what comes with arh."""
 
@@ -111,6 +147,9 @@ class UnderTest:
     models: ModelsUnderTest = field(default_factory=ScriptedModels)
 
     @classmethod
-    def of_command(cls, command: str | None, wall_s_max: int = 30) -> UnderTest:
-        """Return the agent behind a command; without one, the reference agent."""
-        return cls() if command is None else cls(CommandUnderTest(command, wall_s_max))
+    def of(cls, agent: str | None, wall_s_max: int = 30) -> UnderTest:
+        """Return the agent that `--agent` names: a callable, a command, or the reference agent."""
+        if agent is None:
+            return cls()
+        kind = CallableUnderTest if is_callable_name(agent) else CommandUnderTest
+        return cls(kind(agent, wall_s_max))

@@ -82,7 +82,7 @@ class Golden:
         located = replace(located, scenario=Scenario.model_validate_json(encode(value)))
         plan = plan_runs((located,), seed=1)
         buffer = SpanBuffer(plan.runs[0].run_id)
-        under_test = bootstrap.UnderTest.of_command(self.command)
+        under_test = bootstrap.UnderTest.of(self.command)
         bench = Bench(
             bootstrap.Composer(configuration, self._agent(), under_test.agent.name),
             pack,
