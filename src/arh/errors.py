@@ -97,14 +97,18 @@ class WriteFailure(ArhError):  # noqa: N818 - as its neighbours
 class DependencyFailure(ArhError):  # noqa: N818 - a symptom that callers expect, not a defect
     """A dependency of the system under evaluation failed: mapped to a value at the next border.
 
-    `reason` is `timeout`, `dependency_error` or `rate_limited`.
+    `reason` is `timeout`, `dependency_error`, `rate_limited` or `malformed_result`. `undone` is
+    true only where the dependency certainly did nothing: it was never reached, or it said so.
     """
 
-    def __init__(self, reason: str, retry_after_ms: int | None = None) -> None:
+    def __init__(
+        self, reason: str, retry_after_ms: int | None = None, *, undone: bool = False
+    ) -> None:
         """Name the symptom as the dependency's caller sees it."""
         super().__init__(reason)
         self.reason = reason
         self.retry_after_ms = retry_after_ms
+        self.undone = undone
 
 
 class RunStopped(BaseException):

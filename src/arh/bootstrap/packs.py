@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
 from arh.connect.json_lines import PASSED_ON
-from arh.errors import AuthoringError, Problem, closest
+from arh.errors import AuthoringError, Problem, closest, quoted
 from arh.foreign import ForeignFailure, call
 from arh.harness.authoring.patterns import check_pack
 from arh.model.scripts import Scripts
 from arh.records.packs import WorkflowPack
-from arh.records.tools import ToolManifest
+from arh.records.tools import Effect, ToolManifest
 from arh.security.credentials import CredentialVault, assert_unexposed
 from arh.security.policy import PolicySet, check_policy, read_policy
 from arh.tools.registry import Registry
@@ -30,6 +30,8 @@ class Configuration:
     registry: Registry
     policies: Mapping[str, PolicySet]
     scripts: Scripts
+    vault: CredentialVault = field(default_factory=lambda: CredentialVault({}))
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
 
 def configure(pack: WorkflowPack, scripts: Scripts) -> Configuration:
@@ -46,7 +48,8 @@ def configure(pack: WorkflowPack, scripts: Scripts) -> Configuration:
         check_policy(policy, manifests, file=f"{pack.name}:{name}")
     vault = credentials(manifests)
     assert_unexposed(vault, exposed_texts(pack, os.environ))
-    return Configuration(pack, registry, policies, scripts)
+    addresses = service_addresses(pack, os.environ)
+    return Configuration(pack, registry, policies, scripts, vault, addresses)
 
 
 def credentials(manifests: Iterable[ToolManifest]) -> CredentialVault:
@@ -61,6 +64,54 @@ def credentials(manifests: Iterable[ToolManifest]) -> CredentialVault:
         problems = (Problem(f"{variable(name)} is not set", field=name) for name in missing)
         raise AuthoringError(*problems)
     return CredentialVault({name: os.environ[variable(name)] for name in names})
+
+
+def service_addresses(pack: WorkflowPack, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return where each service of the pack is: as the environment says, else the pack itself.
+
+    Raises:
+        AuthoringError: A service has no address that could be used, or a tool no such service.
+    """
+    found = {
+        service.name: environment.get(service_variable(service.name), service.url)
+        for service in pack.services
+    }
+    problems = [*_of_addresses(found, pack.name), *_of_served(pack, found)]
+    if problems:
+        raise AuthoringError(*problems)
+    return found
+
+
+def _of_addresses(found: Mapping[str, str], file: str) -> Iterator[Problem]:
+    if not found:
+        return
+    from arh.http_exchange import address
+
+    for name, url in found.items():
+        try:
+            address(url)
+        except ValueError as error:
+            hint = f"set {service_variable(name)}, or the pack's own url"
+            yield Problem(quoted(url), str(error), file, None, f"services.{name}", hint)
+
+
+def _of_served(pack: WorkflowPack, found: Mapping[str, str]) -> Iterator[Problem]:
+    for name, manifest in pack.manifests.items():
+        named = manifest.service
+        if named is None:
+            continue
+        at = f"tools.{name}.service"
+        if named not in found:
+            expected = "a service of the pack"
+            yield Problem(quoted(named), expected, pack.name, None, at, closest(named, found))
+        if manifest.effect is Effect.TRANSACTIONAL:
+            hint = "its effect is not in our transaction: make it keyed_remote, remote or read"
+            yield Problem("a transactional tool has no service", "", pack.name, None, at, hint)
+
+
+def service_variable(service: str) -> str:
+    """Return the name of the environment variable that holds a service's address."""
+    return f"ARH_SERVICE_{service.upper()}"
 
 
 def variable(credential: str) -> str:

@@ -11,7 +11,7 @@ from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
 from arh.bootstrap.packs import Configuration
 from arh.ports.control import AttemptSource, SystemUnderEvaluation
 from arh.ports.environment import Environment
-from arh.ports.sue import Agent, DecisionPoint, Gateway, Model, Store, Telemetry
+from arh.ports.sue import Agent, DecisionPoint, Endpoint, Gateway, Model, Store, Telemetry
 from arh.records.setup import ActorSetup, RunSetup
 from arh.security.approvals import GrantStore
 from arh.security.decision_point import PolicyDecisionPoint
@@ -21,6 +21,7 @@ from arh.state.store import MemoryStore
 from arh.tools.attempts import AttemptLog
 from arh.tools.client import TransactionalClient
 from arh.tools.gateway import Dependencies, PolicyGateway
+from arh.tools.services import Services
 
 FORGED = "forged"
 
@@ -120,7 +121,9 @@ class Composer:
         """Return one gateway for each actor, all over the same dependencies."""
         grants = GrantStore(setup.grants, _signing_key(setup), forged=_forged(setup))
         faulty = env.wrap_store(store)
-        client = TransactionalClient(faulty, env.clock, env.ids, checkpoint=env.checkpoint)
+        client = TransactionalClient(
+            faulty, env.clock, env.ids, checkpoint=env.checkpoint, services=self.services(env)
+        )
         dependencies = Dependencies(
             point=env.wrap_decisions(self.decision_point(setup)),
             approvals=env.wrap_approvals(grants),
@@ -137,6 +140,17 @@ class Composer:
             a.actor: PolicyGateway(registry, a.context, a.actor, a.tools, attempts, dependencies)
             for a in setup.actors
         }
+
+    def services(self, env: Environment) -> Services:
+        """Return the services behind tools, each behind its fault proxy."""
+        addresses, manifests = self.configuration.addresses, self.configuration.pack.manifests
+        endpoints = {
+            name: env.wrap_endpoint(
+                _always(url), [tool for tool, m in manifests.items() if m.service == name]
+            )
+            for name, url in addresses.items()
+        }
+        return Services(endpoints, self.configuration.vault)
 
     def identity(self, setup: RunSetup) -> dict[str, str]:
         """Return the digests of everything that makes up the configuration under test.
@@ -161,6 +175,10 @@ class Composer:
             "policy_digest": self.policy(setup).digest,
             "workflow": f"{pack.name}@{pack.version}",
         }
+
+
+def _always(url: str) -> Endpoint:
+    return lambda: url
 
 
 def _signing_key(setup: RunSetup) -> bytes:

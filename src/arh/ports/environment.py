@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,6 +10,7 @@ from arh.ports.sue import (
     ApprovalService,
     Clock,
     DecisionPoint,
+    Endpoint,
     Ids,
     Model,
     Store,
@@ -83,6 +85,10 @@ class Environment(Protocol):
 
     def wrap_approvals(self, service: ApprovalService) -> ApprovalService:
         """Return the approval service behind its fault proxy."""
+        ...
+
+    def wrap_endpoint(self, endpoint: Endpoint, tools: Collection[str]) -> Endpoint:
+        """Return the way to a service that fulfils these tools, through its fault proxy."""
         ...
 
 

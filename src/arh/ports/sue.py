@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias
 
 from arh.records.authorization import (
     ApprovalAnswer,
@@ -25,6 +25,7 @@ __all__ = [
     "CallContext",
     "Clock",
     "DecisionPoint",
+    "Endpoint",
     "Gateway",
     "GrantVerifier",
     "Ids",
@@ -37,6 +38,9 @@ __all__ = [
     "ToolClient",
     "Tx",
 ]
+
+
+Endpoint: TypeAlias = Callable[[], str]  # returns the address of a service, as of now
 
 
 class Clock(Protocol):

@@ -34,6 +34,18 @@ class CollectionSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteService:
+    """A service of the team's own that fulfils tools: where it is, unless the environment says so.
+
+    `url` is `http://` or `https://` with host, port and perhaps a path. The environment variable
+    `ARH_SERVICE_<NAME>` comes before it.
+    """
+
+    name: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimPattern:
     """Prose that claims an effect: RE2 `pattern` over one sentence claims that `action` happened.
 
@@ -85,6 +97,7 @@ class WorkflowPack:
     risks: tuple[tuple[str, str], ...] = ()
     foreign_effects: tuple[str, ...] = ()
     languages: tuple[str, ...] = ("en",)
+    services: tuple[RemoteService, ...] = ()
     system_prompt: str = field(default="", repr=False)
 
     @cached_property

@@ -36,7 +36,8 @@ class ToolManifest:
     `parameters` and `result` are JSON Schemas; `key_argument` names the idempotency key; a second
     equal write without a key is a replay unless the tool is `repeatable`; `amount_argument` is in
     integer minor units; `sensitive_fields` name argument and result fields that must never be
-    persisted; `credential` names a secret that belongs to the gateway alone.
+    persisted; `credential` names a secret that belongs to the gateway alone; `service` names the
+    pack's `RemoteService` that fulfils the tool over HTTP, if one does.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ToolManifest:
     amount_argument: str | None = None
     sensitive_fields: tuple[str, ...] = ()
     credential: str | None = None
+    service: str | None = None
 
     @property
     def writes(self) -> bool:

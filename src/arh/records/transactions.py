@@ -6,6 +6,7 @@ One transaction of its operation, and what it may know of its call.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from arh.canonical import JsonValue
@@ -37,6 +38,14 @@ class Tx(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Where the service that fulfils a tool is reached, and the credential that it wants."""
+
+    url: str
+    credential: str | None = field(default=None, repr=False)
+
+
 class CallContext(Protocol):
     """What a handler may know of its call."""
 
@@ -53,6 +62,19 @@ class CallContext(Protocol):
     @property
     def key(self) -> str:
         """The operation's idempotency key, which a remote is sent."""
+        ...
+
+    @property
+    def timeout_ms(self) -> int:
+        """What is left of the call's time, in milliseconds of the run."""
+        ...
+
+    def service(self) -> Service:
+        """Return the service that the tool's manifest names; ask anew for each request.
+
+        Raises:
+            LookupError: The manifest names none.
+        """
         ...
 
     def now_ms(self) -> int:

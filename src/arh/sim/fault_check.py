@@ -14,6 +14,7 @@ from arh.errors import closest, quoted
 from arh.records.faults import FaultPlan
 from arh.records.tools import ToolManifest
 from arh.sim.fault_table import TABLE, Row, row, touches
+from arh.sim.faulty_wire import UNWIRED
 
 PARAMETERS: Final = (
     "ms",
@@ -125,6 +126,9 @@ def _access_problems(plan: FaultPlan, found: Row, tools: Mapping[str, ToolManife
     if plan.target_type != "tool":
         return []
     struck = [tool] if tool else list(tools.values())
+    if plan.effect in UNWIRED and tool is not None and tool.service is not None:
+        hint = "a service shows no older revisions; take a slowdown, or a fault of another tool"
+        return [f"effect: {plan.effect} cannot happen to {quoted(plan.target_name)}; {hint}"]
     if any(touches(found, manifest.effect) for manifest in struck):
         return []
     wanted = {"reads": "that reads", "writes": "that writes", "transactional": "with transactions"}

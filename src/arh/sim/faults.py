@@ -17,11 +17,12 @@ gateway makes outside any transaction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from arh.errors import HarnessError
 from arh.ports.environment import Recorder, SteeredClock
-from arh.ports.sue import ApprovalService, DecisionPoint, Model, Store, ToolClient
+from arh.ports.sue import ApprovalService, DecisionPoint, Endpoint, Model, Store, ToolClient
 from arh.records.faults import FaultPlan
 from arh.sim.fault_table import row
 from arh.sim.faulty_services import FaultyApprovalService, FaultyDecisionPoint, FaultyModel
@@ -29,6 +30,9 @@ from arh.sim.faulty_store import FaultyStore, Orders
 from arh.sim.faulty_tools import FaultyToolClient
 from arh.sim.streams import SequentialIds
 from arh.sim.visits import SOURCE, Armed, FaultPort
+
+if TYPE_CHECKING:
+    from arh.sim.wire import Wire
 
 
 class FaultInjector:
@@ -48,6 +52,7 @@ class FaultInjector:
         self._recorder = recorder
         self._ids = SequentialIds()
         self._orders: Orders = {}
+        self._wires: dict[str, Wire] = {}
         self._wrapped: set[str] = set()
         self._armed = tuple(map(_armed, plans))
         names = ("execute", "read", "commit", "complete", "decide", "grants")
@@ -72,7 +77,25 @@ class FaultInjector:
         """Return the tool client behind its faults, or itself."""
         self._wrapped.add("execute")
         port = self._ports["execute"]
-        return FaultyToolClient(client, port, self._orders) if port else client
+        return FaultyToolClient(client, port, self._orders, self._wires) if port else client
+
+    def wrap_endpoint(self, endpoint: Endpoint, tools: Collection[str]) -> Endpoint:
+        """Return the way to a service through a proxy on the wire, or itself without faults there.
+
+        The faults of the tools that it fulfils are then brought about on the wire.
+        """
+        if not any(_on_wire(armed, tools) for armed in self._armed):
+            return endpoint
+        from arh.sim.wire import Wire  # noqa: PLC0415 - few runs need a server
+
+        wire = Wire(endpoint)
+        self._wires.update(dict.fromkeys(tools, wire))
+        return wire.endpoint
+
+    def close(self) -> None:
+        """End the proxies that stand on the wire."""
+        for wire in set(self._wires.values()):
+            wire.close()
 
     def wrap_store(self, store: Store) -> Store:
         """Return the store behind its faults and those of tools inside it, or itself."""
@@ -103,6 +126,12 @@ def _armed(plan: FaultPlan) -> Armed:
             f"no fault {plan.effect} {plan.phase} of a {plan.target_type}: check plans at load"
         )
     return Armed(plan, found)
+
+
+def _on_wire(armed: Armed, tools: Collection[str]) -> bool:
+    """Return true if the fault may strike one of these tools."""
+    name = armed.plan.target_name
+    return armed.row.port == "execute" and (not name or name in tools)
 
 
 def _ports_of(armed: Armed) -> set[str]:

@@ -9,8 +9,9 @@ acknowledgement to lose, so no such fault happens to it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from arh.canonical import Refused, encode, parse
 from arh.ports.sue import ToolClient
@@ -20,7 +21,11 @@ from arh.records.outcomes import CommitBelief
 from arh.records.tools import Effect
 from arh.sim.fault_table import touches
 from arh.sim.faulty_store import Order, Orders
+from arh.sim.faulty_wire import UNWIRED, wired
 from arh.sim.visits import REASONS, FaultPort, Visit, duration
+
+if TYPE_CHECKING:
+    from arh.sim.wire import Wire
 
 _DONE: Final = ("committed", "replayed")
 
@@ -28,23 +33,40 @@ _DONE: Final = ("committed", "replayed")
 class FaultyToolClient:
     """A tool client behind its faults."""
 
-    __slots__ = ("_inner", "_orders", "_port")
+    __slots__ = ("_inner", "_orders", "_port", "_wires")
 
-    def __init__(self, inner: ToolClient, port: FaultPort, orders: Orders) -> None:
-        """Stand before the client; `orders` reach the store's proxy, by call."""
+    def __init__(
+        self,
+        inner: ToolClient,
+        port: FaultPort,
+        orders: Orders,
+        wires: Mapping[str, Wire] | None = None,
+    ) -> None:
+        """Stand before the client; `orders` reach the store's proxy, by call.
+
+        `wires` are the proxies before the services of tools, by tool: their faults happen there.
+        """
         self._inner = inner
         self._port = port
         self._orders = orders
+        self._wires = {} if wires is None else wires
 
     def execute(self, execution: Execution) -> RawReply:
         """Return the reply, or what a fault leaves of it."""
         operation, effect = execution.operation, execution.tool.manifest.effect
+        wire = self._wires.get(operation.tool)
         with self._port.enter(
-            operation.call_id, (operation.tool,), lambda armed: touches(armed.row, effect)
+            operation.call_id,
+            (operation.tool,),
+            lambda armed: (
+                touches(armed.row, effect) and (wire is None or armed.plan.effect not in UNWIRED)
+            ),
         ) as visit:
             plan = visit.plan
             if plan is None:
                 return self._inner.execute(execution)
+            if wire is not None:
+                return wired(wire, self._inner, execution, visit, plan)
             return _Strike(self._inner, self._orders, execution, visit, plan).reply()
 
     def look_up(self, tenant: str, tool: str, key: str) -> StoredOperation | None:

@@ -23,6 +23,7 @@ from arh.records.tools import Effect
 from arh.tools import ledger, replies
 from arh.tools.handling import Call, Handled, handle
 from arh.tools.remote import RemoteCalls
+from arh.tools.services import NO_SERVICES, Services
 
 
 def _go_on(_point: str) -> None:
@@ -34,9 +35,15 @@ class TransactionalClient:
     """Implements `arh.ports.sue.ToolClient` over any store."""
 
     def __init__(
-        self, store: Store, clock: Clock, ids: Ids, checkpoint: Callable[[str], None] = _go_on
+        self,
+        store: Store,
+        clock: Clock,
+        ids: Ids,
+        checkpoint: Callable[[str], None] = _go_on,
+        services: Services = NO_SERVICES,
     ) -> None:
         """Work on a store; `checkpoint` is called with `before_commit` and `after_commit`."""
+        self._services = services
         self._store = store
         self._clock = clock
         self._ids = ids
@@ -68,7 +75,7 @@ class TransactionalClient:
         self, handler: Handler, execution: Execution, tx: OpenTx, *, writable: bool
     ) -> Handled:
         """Run a handler within a transaction."""
-        about = Call(execution, self._clock, self._ids)
+        about = Call(execution, self._clock, self._ids, self._services)
         return handle(handler, execution, tx, about=about, writable=writable)
 
     def commit(self, tx: OpenTx) -> CommitResult | DependencyFailure:

@@ -20,6 +20,8 @@ from arh.records.execution import Execution, Handler, Read
 from arh.records.outcomes import PACK_REASON, Reason
 from arh.records.state import Record
 from arh.records.tools import Refused
+from arh.records.transactions import Service
+from arh.tools.services import NO_SERVICES, Services
 
 Answer: TypeAlias = bytes | Refused | ForeignFailure | DependencyFailure
 
@@ -42,6 +44,7 @@ def handle(
     arguments: Any = execution.arguments.value()
     try:
         answer: Answer = call("tool", lambda: _checked(handler(arguments, view, about)))
+        answer = about.withheld(answer)
     except DependencyFailure as failure:
         answer = failure
     finally:
@@ -58,13 +61,18 @@ def refusal(refused: Refused) -> bytes:
 class Call:
     """Implements `arh.ports.sue.CallContext`."""
 
-    __slots__ = ("_clock", "_ids", "_operation")
+    __slots__ = ("_clock", "_deadline_ms", "_execution", "_ids", "_operation", "_services")
 
-    def __init__(self, execution: Execution, clock: Clock, ids: Ids) -> None:
+    def __init__(
+        self, execution: Execution, clock: Clock, ids: Ids, services: Services = NO_SERVICES
+    ) -> None:
         """Take the trusted identity of the operation, nothing from its arguments."""
+        self._execution = execution
         self._operation = execution.operation
         self._clock = clock
         self._ids = ids
+        self._services = services
+        self._deadline_ms = clock.now_ms() + execution.timeout_ms
 
     @property
     def subject(self) -> str:
@@ -80,6 +88,28 @@ class Call:
     def key(self) -> str:
         """The operation's idempotency key, which a remote is sent."""
         return self._operation.key
+
+    @property
+    def timeout_ms(self) -> int:
+        """What is left of the call's time."""
+        return max(0, self._deadline_ms - self._clock.now_ms())
+
+    def service(self) -> Service:
+        """Return the service that the tool's manifest names.
+
+        Raises:
+            LookupError: The manifest names none.
+        """
+        return self._services.of(self._execution.tool.manifest)
+
+    def withheld(self, answer: Answer) -> Answer:
+        """Return the answer, or a failure in its place if it shows the tool's credential."""
+        if self._execution.tool.manifest.credential is None:
+            return answer
+        body = refusal(answer) if isinstance(answer, Refused) else answer
+        if isinstance(body, bytes) and self._services.exposed_in(body.decode()):
+            return ForeignFailure("tool", "CredentialExposed")
+        return answer
 
     def now_ms(self) -> int:
         """Return the run's time."""

@@ -132,6 +132,7 @@ def manifest_digest(manifest: ToolManifest) -> str:
             "result": manifest.result.value(),
             "sensitive_fields": list(manifest.sensitive_fields),
             "version": manifest.version,
+            **({} if manifest.service is None else {"service": manifest.service}),
         }
     )
 

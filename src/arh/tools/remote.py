@@ -83,6 +83,8 @@ class RemoteCalls:
         handled = self._ask(lookup, execution)
         if isinstance(handled.answer, Refused) and handled.answer.reason == Reason.NOT_FOUND:
             return self._send(execution)
+        if isinstance(handled.answer, DependencyFailure):  # it says nothing of the call itself
+            return replies.unfinished(handled, "unknown")
         return self._conclude(execution, handled)
 
     def _send(self, execution: Execution) -> RawReply:
@@ -102,9 +104,12 @@ class RemoteCalls:
             self._out.discard(place)
 
     def _conclude(self, execution: Execution, handled: Handled) -> RawReply:
-        """Commit what the remote said; anything else leaves the intent as it is."""
+        """Commit what is certain of the call; anything else leaves the intent as it is."""
         answer, reads = handled.answer, handled.reads
-        if isinstance(answer, ForeignFailure | DependencyFailure):
+        undone = isinstance(answer, DependencyFailure) and answer.undone
+        if isinstance(answer, ForeignFailure) or (
+            isinstance(answer, DependencyFailure) and not undone
+        ):
             return replies.unfinished(handled, "unknown")
         result = self._record(execution, answer)
         if not isinstance(result, Receipt):
@@ -112,12 +117,12 @@ class RemoteCalls:
         entry = result.entry.sequence
         if isinstance(answer, bytes):
             return replies.delivered(answer, "committed", reads=reads, entry=entry)
-        return replies.refused(answer, "", "not_committed", reads=reads)
+        return replies.unfinished(handled, "not_committed")
 
     def _record(
-        self, execution: Execution, answer: bytes | Refused
+        self, execution: Execution, answer: bytes | Refused | DependencyFailure
     ) -> CommitResult | DependencyFailure:
-        """Settle the operation, or release it after a refusal, in a transaction of its own."""
+        """Settle the operation, or release it if nothing was done, in a transaction of its own."""
         try:
             tx = self._store.transaction(execution.operation)
             if isinstance(answer, bytes):

@@ -44,7 +44,13 @@ def failed(
 def lost(
     failure: DependencyFailure, commit: CommitBelief, *, reads: tuple[Read, ...] = ()
 ) -> RawReply:
-    """Return the reply of a call whose dependency failed, with the symptom that it showed."""
+    """Return the reply of a call whose dependency failed, with the symptom that it showed.
+
+    A body that nobody can read was delivered all the same.
+    """
+    if failure.reason == Reason.MALFORMED_RESULT:
+        belief: CommitBelief = "unknown" if commit == "committed" else commit
+        return RawReply("delivered", belief, b"", reason=str(failure.reason), reads=reads)
     delivery: Literal["timeout", "error"] = (
         "timeout" if failure.reason == Reason.TIMEOUT else "error"
     )

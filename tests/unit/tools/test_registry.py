@@ -279,6 +279,7 @@ def test_a_manifest_digest_covers_every_field() -> None:
         {"amount_argument": None},
         {"sensitive_fields": ()},
         {"credential": "x"},
+        {"service": "x"},
     ]
     digests = {manifest_digest(replace(SEND, **change)) for change in ({}, *changes)}
 

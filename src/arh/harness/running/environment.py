@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from arh.ports.environment import Checkpoint, Recorder
 from arh.ports.sue import (
     ApprovalService,
     DecisionPoint,
+    Endpoint,
     Model,
     Store,
     Telemetry,
@@ -56,6 +57,14 @@ class RunEnvironment:
     def wrap_decisions(self, point: DecisionPoint) -> DecisionPoint:
         """Return the decision point behind its fault proxy, or itself."""
         return self._injector.wrap_decisions(point)
+
+    def wrap_endpoint(self, endpoint: Endpoint, tools: Collection[str]) -> Endpoint:
+        """Return the way to a service through its fault proxy, or itself."""
+        return self._injector.wrap_endpoint(endpoint, tools)
+
+    def close(self) -> None:
+        """End the proxies: what they stood before is not reached through them any more."""
+        self._injector.close()
 
     def wrap_approvals(self, service: ApprovalService) -> ApprovalService:
         """Return the approval service behind its fault proxy, or itself."""

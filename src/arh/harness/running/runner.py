@@ -147,6 +147,7 @@ class _Run:
         before = self._position()
         self._settle()
         self._check_invariants("the end")
+        self.environment.close()
         self.recorder.record("run_ended", "runner", self._footer(before, self._position()))
         return RunOutput(
             self.setup.run_id,

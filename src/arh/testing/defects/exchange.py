@@ -8,7 +8,7 @@ deployed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from arh.ports.environment import Checkpoint, Environment, SteeredClock
 from arh.ports.sue import (
     ApprovalService,
     DecisionPoint,
+    Endpoint,
     Ids,
     Model,
     Store,
@@ -184,3 +185,7 @@ class ExchangingEnvironment:
         """Return the exchanged approval service behind its fault proxy."""
         change = self._change.approvals
         return self._env.wrap_approvals(service if change is None else change(service))
+
+    def wrap_endpoint(self, endpoint: Endpoint, tools: Collection[str]) -> Endpoint:
+        """Return the way to a service behind its fault proxy."""
+        return self._env.wrap_endpoint(endpoint, tools)
