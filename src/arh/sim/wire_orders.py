@@ -1,4 +1,4 @@
-"""What a fault means on the wire to a service: the order that a proxy carries out on one request."""
+"""What a fault means on the wire to a service: the order for one request of it."""
 
 from __future__ import annotations
 
