@@ -1,0 +1,151 @@
+"""What several rules ask of one trace, worked out once: its calls, their identity, their texts.
+
+Built for each trace and thrown away with it. Everything is linear in the trace, and nothing
+recurses into recorded values: how deep they are is the recorder's choice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
+from typing import Final, Literal, TypeAlias
+
+from arh.canonical import JsonValue
+from arh.traces.trace import Step, Trace, TraceRefused
+
+Compat: TypeAlias = Literal["0.2"]
+
+# Enough digits for the sum of any doubles that are no larger than 2^53: nothing is ever rounded.
+_EXACT: Final = Context(prec=800)
+_SORTED: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
+@dataclass(slots=True)
+class Facts:
+    """A trace with what rules ask of it. `named` are the calls that name their tool, in order."""
+
+    trace: Trace
+    compat: Compat | None = None
+    calls: list[Step] = field(default_factory=list)
+    named: list[Step] = field(default_factory=list)
+    by_tool: dict[str, list[Step]] = field(default_factory=dict)
+    first: dict[str, int] = field(default_factory=dict)
+    _identities: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Find the calls."""
+        self.calls = [step for step in self.trace.steps if step.type == "tool_call"]
+        by_tool: defaultdict[str, list[Step]] = defaultdict(list)
+        for step in self.calls:
+            if step.tool_name:
+                self.named.append(step)
+                same = by_tool[step.tool_name]
+                if not same:
+                    self.first[step.tool_name] = len(self.named)
+                same.append(step)
+        self.by_tool = dict(by_tool)
+
+    def anchor(self, step: Step) -> str:
+        """Return the id that a finding on the step names."""
+        if step.stable_id is None or self.compat:
+            return step.step_id
+        return step.stable_id
+
+    def identity(self, step: Step) -> str:
+        """Return a text that two calls of a tool share if their arguments are the same.
+
+        Numbers are compared by value: 10 and 10.0 are the same amount, whatever the recorder wrote.
+        """
+        known = self._identities.get(id(step))
+        if known is None:
+            known = self._identities[id(step)] = self._identified(step)
+        return known
+
+    def _identified(self, step: Step) -> str:
+        arguments: JsonValue = step.arguments or {}
+        if step.raw_arguments is not None:
+            arguments = {"": step.raw_arguments}
+        try:
+            return _SORTED(arguments) if self.compat else identity(arguments)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TraceRefused.of(
+                f"the arguments are no JSON value that can be compared: {type(error).__name__}",
+                field=f"steps[{step.ordinal}].arguments",
+            ) from None
+
+
+def identity(value: JsonValue) -> str:
+    """Return a text that two values share if they are equal: keys sorted, 10.0 written as 10."""
+    text = _SORTED(value)
+    return _SORTED(_numbers_by_value(value)) if ".0" in text or "e+" in text else text
+
+
+def strings(value: JsonValue) -> Iterator[str]:
+    """Yield the texts within a value that are not empty, in the order in which they are written."""
+    if isinstance(value, str):
+        if value:
+            yield value
+        return
+    waiting: list[Iterator[JsonValue]] = [_items(value)]
+    while waiting:
+        for item in waiting[-1]:
+            if isinstance(item, str):
+                if item:
+                    yield item
+            elif isinstance(item, dict | list):
+                waiting.append(_items(item))
+                break
+        else:
+            waiting.pop()
+
+
+def keys(value: JsonValue) -> Iterator[str]:
+    """Yield every key within a value."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield from item
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+
+
+def exact(number: float) -> Decimal:
+    """Return the number that was written: the shortest text that reads back as this double."""
+    return Decimal(number) if type(number) is int else Decimal(repr(number))
+
+
+def total(numbers: list[float]) -> Decimal | int:
+    """Return the exact sum of numbers as they were written: 0.1 and 0.2 are 0.3."""
+    whole = 0
+    parts = Decimal(0)
+    for number in numbers:
+        if type(number) is int:
+            whole += number
+        else:
+            parts = _EXACT.add(parts, Decimal(repr(number)))
+    return _EXACT.add(parts, Decimal(whole)) if parts else whole
+
+
+def plain(number: Decimal | float) -> str:
+    """Return a number for a message, exactly and without an exponent."""
+    return f"{exact(number) if isinstance(number, float) else Decimal(number):f}"
+
+
+def _items(value: JsonValue) -> Iterator[JsonValue]:
+    if isinstance(value, dict):
+        return iter(value.values())
+    return iter(value) if isinstance(value, list) else iter(())
+
+
+def _numbers_by_value(value: JsonValue) -> JsonValue:
+    """Return the value with each integral float as the integer that it equals."""
+    if isinstance(value, dict):
+        return {key: _numbers_by_value(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers_by_value(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
