@@ -21,6 +21,7 @@ COMMANDS = {
     "verify": ("arh.cli.verify", "check that the evidence in a folder is whole and unaltered"),
     "lint": ("arh.cli.lint", "check scenarios, and warn of weak ones"),
     "selftest": ("arh.cli.selftest", "show that seeded defects are caught"),
+    "cases": ("arh.cli.cases", "hold recorded outputs against cases and decide"),
     "packs": ("arh.cli.packs", "list the installed workflow packs"),
 }
 OK, USAGE = 0, 2

@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from arh.decision.comparing import Found
 from arh.decision.gated import unseen
 from arh.decision.metrics import Case, acceptance_cases, fact_sums, slices_of
 from arh.decision.numbers import plural
-from arh.records.control.gate import GateSpec, GateStatus, Profile
+from arh.records.control.gate import GateSpec, Profile
 from arh.records.control.plan import PlannedRun, RunPlan
 from arh.records.control.scenario import ExpectedFinding
 from arh.records.control.scorecard import About
@@ -24,16 +25,6 @@ from arh.records.control.verdict import ScenarioVerdict
 NAMED_MAX: Final = 3
 PLANTED: Final = "evidence.planted_defect"
 UNJUDGED: Final = frozenset({"indeterminate", "error"})
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a gate came to, and why."""
-
-    status: GateStatus
-    reason: str
-    observed: str = ""
-    required: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, get_args
 
-from arh.decision.catalogue import CATALOGUE
+from arh.decision.case_metrics import CASE_SLICES
+from arh.decision.definitions import BY_SUBJECT, DEFINITIONS
 from arh.decision.numbers import exact
 from arh.errors import Problem, closest
-from arh.records.control.gate import GateSpec
+from arh.records.control.gate import GateSpec, Subject
 from arh.records.control.metric import MetricDefinition
 from arh.records.control.scenario import Category, Risk
 from arh.records.control.verdict import LEVELS
 
-ACTIVITIES: Final = tuple(sorted({m.definition.activity for m in CATALOGUE.values()}))
+ACTIVITIES: Final = tuple(sorted({each.activity for each in DEFINITIONS.values()}))
 SLICES: Final = (
     "all",
     *(f"risk:{risk}" for risk in get_args(Risk)),
     *(f"category:{category.value}" for category in Category),
 )
+_SLICES: Final = {"scenarios": SLICES, "cases": CASE_SLICES}
 _OF_TYPE: Final = {
     "absolute": ("metric", "operator", "threshold"),
     "regression": ("metric", "regression_kind", "max_delta", "floor"),
@@ -117,17 +119,23 @@ def gate_id(gate: GateSpec) -> str:
     return f"{prefix}{about}" + (f"@{gate.slice}" if gate.slice != "all" else "")
 
 
-def gate_problems(gate: GateSpec, rules: Collection[str]) -> Iterator[Problem]:
+def gate_problems(
+    gate: GateSpec, rules: Collection[str], judges: Subject = "scenarios"
+) -> Iterator[Problem]:
     """Yield what is wrong with one gate; `field` is the field's name within it."""
+    if judges == "cases" and gate.type != "absolute":
+        hint = "recorded outputs have metrics, and neither runs nor baselines"
+        yield Problem(gate.type, "`absolute`, in a profile of cases", field="type", hint=hint)
+        return
     yield from _fields(gate)
-    yield from _names(gate, rules)
+    yield from _names(gate, rules, judges)
     yield from _missing(gate)
     yield from _samples(gate)
-    measure = CATALOGUE.get(gate.metric or "")
-    if measure is not None and gate.type == "absolute":
-        yield from _absolute(gate, measure.definition)
-    if measure is not None and gate.type == "regression":
-        yield from _regression(gate, measure.definition)
+    definition = BY_SUBJECT[judges].get(gate.metric or "")
+    if definition is not None and gate.type == "absolute":
+        yield from _absolute(gate, definition)
+    if definition is not None and gate.type == "regression":
+        yield from _regression(gate, definition)
 
 
 def _fields(gate: GateSpec) -> Iterator[Problem]:
@@ -148,15 +156,16 @@ def _fields(gate: GateSpec) -> Iterator[Problem]:
                 yield Problem(found, field=name, hint="remove it")
 
 
-def _names(gate: GateSpec, rules: Collection[str]) -> Iterator[Problem]:
+def _names(gate: GateSpec, rules: Collection[str], judges: Subject) -> Iterator[Problem]:
     """Yield names that mean nothing."""
+    slices = _SLICES[judges]
     named = [
-        ("metric", gate.metric, tuple(CATALOGUE)),
-        ("slice", gate.slice, SLICES),
+        ("metric", gate.metric, tuple(BY_SUBJECT[judges])),
+        ("slice", gate.slice, slices),
         ("level", gate.level, LEVELS),
         ("activity", gate.activity, ACTIVITIES),
         *(("rules", rule, tuple(rules)) for rule in gate.rules),
-        *(("evidence", name, SLICES) for name in gate.evidence.required_slices),
+        *(("evidence", name, slices) for name in gate.evidence.required_slices),
     ]
     for name, value, known in named:
         if value is not None and value not in known:
@@ -169,9 +178,9 @@ def _names(gate: GateSpec, rules: Collection[str]) -> Iterator[Problem]:
 
 
 def _missing(gate: GateSpec) -> Iterator[Problem]:
-    if gate.severity == "blocking" and gate.on_missing != "block":
+    if gate.severity != "warning" and gate.on_missing != "block":
         hint = "make it a warning, or leave on_missing out"
-        expected = "`block`: a blocking gate cannot wave through what was not measured"
+        expected = f"`block`: a {gate.severity} gate cannot wave through what was not measured"
         yield Problem(gate.on_missing, expected, field="on_missing", hint=hint)
 
 
@@ -223,10 +232,10 @@ def _regression(gate: GateSpec, definition: MetricDefinition) -> Iterator[Proble
     if most is not None and delta >= most:
         found = f"a change of {gate.max_delta} can never be exceeded"
         yield Problem(found, field="max_delta", hint=f"choose less than {most}")
-    if gate.severity == "blocking" and gate.floor is None:
+    if gate.severity != "warning" and gate.floor is None:
         hint = "small losses add up; state the value that it may never pass"
         yield Problem(
-            "", "an absolute floor beside a blocking comparison", field="floor", hint=hint
+            "", f"an absolute floor beside a {gate.severity} comparison", field="floor", hint=hint
         )
     if gate.floor is not None:
         yield from _floor(gate, definition)

@@ -87,7 +87,7 @@ def _problems(
 ) -> Iterator[tuple[tuple[str | int, ...], Problem]]:
     """Yield every problem with the path of its field; gates are looked at alone, then together."""
     for at, gate in enumerate(profile.gates):
-        for problem in gate_problems(gate, rules):
+        for problem in gate_problems(gate, rules, profile.judges):
             yield (_FIRST, at, *([problem.field] if problem.field else [])), problem
     if all(gate.severity != "blocking" for gate in profile.gates):
         hint = "a profile of warnings alone decides nothing: let one gate block"
@@ -107,10 +107,10 @@ def _repeated(gates: Sequence[GateSpec]) -> Iterator[tuple[tuple[str | int, ...]
 
 
 def _contradictions(gates: Sequence[GateSpec]) -> Iterator[tuple[tuple[str | int, ...], Problem]]:
-    """Yield blocking gates on one metric that no value can pass together."""
+    """Yield gates that decide on one metric that no value can pass together."""
     ranges: dict[tuple[str, str], Range] = {}
     for at, gate in enumerate(gates):
-        if gate.type != "absolute" or gate.severity != "blocking":
+        if gate.type != "absolute" or gate.severity == "warning":
             continue
         own = allowed_range(gate)
         if own is None or gate.metric is None:

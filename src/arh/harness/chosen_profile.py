@@ -8,6 +8,7 @@ digest are on the scorecard, and a file that shadows another of the same name is
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -16,26 +17,30 @@ from arh.decision.profile import LoadedProfile, load_profile
 from arh.errors import AuthoringError, quoted
 from arh.harness.authoring.roots import find_root, own_root
 from arh.harness.vocabulary.rules import RULES
+from arh.records.control.gate import Subject
 
-DEFAULT: Final = "conformance.yaml"
+DEFAULTS: Final[Mapping[Subject, str]] = {"scenarios": "conformance.yaml", "cases": "cases.yaml"}
 
 
-def chosen_profile(named: str | None) -> LoadedProfile:
+def chosen_profile(named: str | None, *, judges: Subject = "scenarios") -> LoadedProfile:
     """Return the profile of a path, of a name in the profiles' root, or the default one.
 
     Raises:
-        AuthoringError: There is none, or anything is wrong with it.
+        AuthoringError: There is none, anything is wrong with it, or it judges something else.
     """
-    path, source = _found(named)
+    path, source = _found(named, DEFAULTS[judges])
     loaded = load_profile(path, rules=RULES)
+    if loaded.profile.judges != judges:
+        found, hint = loaded.profile.judges, f"the default is {DEFAULTS[judges]}"
+        raise AuthoringError.of(found, expected=judges, file=str(path), field="judges", hint=hint)
     shadowed = _shadowed(path, loaded.digest) if source == "working" else ()
     return replace(loaded, source=source, notes=(*loaded.notes, *shadowed))
 
 
-def _found(named: str | None) -> tuple[Path, str]:
+def _found(named: str | None, default: str) -> tuple[Path, str]:
     if named is not None and Path(named).exists():
         return Path(named), "flag"
-    name = named or DEFAULT
+    name = named or default
     root = find_root("profiles")
     inside = root.path / (name if name.endswith(".yaml") else f"{name}.yaml")
     if inside.exists() or named is None:

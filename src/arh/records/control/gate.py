@@ -12,6 +12,9 @@ from arh.records.control.scenario import Count, Name, Strict
 Operator = Literal["eq", "le", "ge", "lt", "gt"]
 GateStatus = Literal["pass", "fail", "warn", "skipped", "inconclusive"]
 Decision = Literal["pass", "fail", "inconclusive"]
+Severity = Literal["blocking", "review", "warning"]
+"""What a breach does: it fails the release, leaves it to a person, or is only told."""
+Subject = Literal["scenarios", "cases"]
 Number = Annotated[int | float, Field(allow_inf_nan=False)]
 
 
@@ -61,7 +64,7 @@ class GateSpec(Strict):
         | None
     ) = None
     rules: list[Name] = Field(default_factory=list)
-    severity: Literal["blocking", "warning"]
+    severity: Severity
     minimum_attempts: Count | None = None
     minimum_sample_size: Count | None = None
     evidence: EvidenceNeeds = EvidenceNeeds()
@@ -74,10 +77,12 @@ class GateSpec(Strict):
 class Profile(Strict):
     """A versioned set of gates.
 
-    An empty one is refused; `illustrative` is shown on every scorecard.
+    An empty one is refused; `illustrative` is shown on every scorecard. `judges` says whose metrics
+    the gates look at: those of scenarios that were run, or of recorded outputs held against cases.
     """
 
     profile: Name
+    judges: Subject = "scenarios"
     version: str = "1"
     illustrative: bool = False
     max_unjudged: Count = 0
