@@ -103,7 +103,8 @@ def reasons_of(
     if partial:
         yield "only a part of the suite was run, and a part can never pass"
     if decision == "pass":
-        yield f"all {plural(len(blocking), 'blocking gate')} passed"
+        kind = "blocking" if all(r.severity == "blocking" for r in blocking) else "deciding"
+        yield f"all {plural(len(blocking), f'{kind} gate')} passed"
     if idle:
         yield "no gate of this profile blocks, so nothing supports a release"
 

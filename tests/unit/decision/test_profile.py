@@ -291,3 +291,44 @@ def test_a_profile_in_which_nothing_blocks_is_refused() -> None:
 
     blocking = idle.replace(b"warning", b"blocking")
     assert read_profile(blocking, file="test.yaml", rules=RULES).profile.gates
+
+
+CASES = "judges: cases\n"
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        ("metric: case_pass_rat, type: absolute, operator: ge, threshold: 0.9", "case_pass_rate"),
+        ("metric: scenario_pass_rate, type: absolute, operator: ge, threshold: 0.9", "metric"),
+        ("type: conformance, check: records_complete", "`absolute`, in a profile of cases"),
+        ("metric: case_failures, type: absolute, operator: le, threshold: 1, slice: x", "slice"),
+        ("metric: case_failures, type: absolute, operator: ge, threshold: 0", "refuses what is"),
+    ],
+)
+def test_a_profile_of_cases_knows_the_metrics_of_cases(gate: str, message: str) -> None:
+    """What is measured of runs is not measured of recordings."""
+    data = f"profile: house\n{CASES}gates:\n  - {{{gate}, severity: blocking}}\n".encode()
+
+    with pytest.raises(AuthoringError, match=message):
+        read_profile(data, file="p.yaml", rules=RULES)
+
+
+def test_a_profile_of_scenarios_knows_none_of_cases() -> None:
+    """The names are apart."""
+    gate = "metric: case_pass_rate, type: absolute, operator: ge, threshold: 0.9"
+    data = f"profile: house\ngates:\n  - {{{gate}, severity: blocking}}\n".encode()
+
+    with pytest.raises(AuthoringError, match="a known metric"):
+        read_profile(data, file="p.yaml", rules=RULES)
+
+
+def test_a_gate_for_review_cannot_wave_through_what_was_not_measured() -> None:
+    """It decides, so nothing missing may pass under it."""
+    gates = (
+        f"  - {{{RATE}, operator: ge, threshold: 0.9, severity: review, on_missing: skip}}\n"
+        f"  - {{{RATE}, operator: ge, threshold: 0.8, severity: blocking, id: other}}\n"
+    )
+
+    with pytest.raises(AuthoringError, match="a review gate cannot wave through"):
+        read_profile(f"profile: house\ngates:\n{gates}".encode(), file="p.yaml", rules=RULES)
