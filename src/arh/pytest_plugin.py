@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from arh.records.control.verdict import ScenarioVerdict
 
 FOLDERS = "arh_scenarios"
+ENDPOINT = "arh_model_endpoint"
 OPTIONS = {
     "arh_datasets": "folder of the datasets (default: datasets, else the packaged ones)",
     "arh_fixtures": "folder of the model scripts (default: fixtures, else the packaged ones)",
@@ -42,6 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(FOLDERS, about, type="args", default=["scenarios"])
     for name, text in OPTIONS.items():
         parser.addini(name, text, default="")
+    parser.addini(
+        ENDPOINT, "let the agent's libraries reach the run's model", "bool", default=False
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -217,7 +221,10 @@ class _Bench:
         from arh.bootstrap import UnderTest, pipeline
 
         if self._pipeline is None:
-            under_test = UnderTest.of(self._config.getini("arh_agent") or None)
+            under_test = UnderTest.of(
+                self._config.getini("arh_agent") or None,
+                model_endpoint=self._config.getini(ENDPOINT),
+            )
             self._pipeline = pipeline(self.ground(), plan, under_test)
         bench = replace(self._pipeline.bench, plan_digest=plan.digest)
         return replace(self._pipeline, bench=bench)

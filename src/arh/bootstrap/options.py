@@ -43,6 +43,11 @@ def add_agent(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="wall time of the agent for each task",
     )
+    parser.add_argument(
+        "--model-endpoint",
+        action="store_true",
+        help="let the command's OpenAI or Anthropic library reach the run's model on loopback",
+    )
 
 
 def sources(chosen: argparse.Namespace, *, scenarios: str | None = None) -> Sources:
@@ -61,6 +66,6 @@ def under_test(chosen: argparse.Namespace) -> UnderTest:
     Raises:
         AuthoringError: It cannot.
     """
-    made = UnderTest.of(chosen.agent, chosen.agent_seconds)
+    made = UnderTest.of(chosen.agent, chosen.agent_seconds, model_endpoint=chosen.model_endpoint)
     made.agent.check()
     return made

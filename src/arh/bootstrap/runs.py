@@ -88,7 +88,7 @@ def replayer(suite: Suite, plan: RunPlan, under_test: UnderTest) -> Callable[[Lo
         **under_test.agent.options,
     }
     given = {name: value for name, value in named.items() if value is not None}
-    options = "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items())
+    options = "".join(_typed(name, value) for name, value in given.items())
     root = suite.roots["scenarios"]
     folder = root.path if root.kind == "flag" and root.path.is_dir() else None
 
@@ -97,6 +97,11 @@ def replayer(suite: Suite, plan: RunPlan, under_test: UnderTest) -> Callable[[Lo
         return f"arh run {shlex.quote(place)}{options}"
 
     return replay
+
+
+def _typed(name: str, value: str) -> str:
+    """Return an option as it is typed; an empty value is that of an option that takes none."""
+    return f" --{name} {shlex.quote(value)}" if value else f" --{name}"
 
 
 def _flagged(root: Root) -> str | None:

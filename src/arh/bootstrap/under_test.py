@@ -14,6 +14,7 @@ from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
 from arh.bootstrap.system import AgentFactory, reference_agent
 from arh.connect.callables import is_callable_name, load_callable
 from arh.connect.json_lines import JsonLinesAgent, check_command
+from arh.errors import AuthoringError
 from arh.telemetry.commands import shown_command
 
 
@@ -27,7 +28,10 @@ class AgentUnderTest(Protocol):
 
     @property
     def options(self) -> Mapping[str, str]:
-        """The options, without dashes, that choose the same agent again; no secret is in them."""
+        """The options, without dashes, that choose the same agent again; no secret is in them.
+
+        An empty value stands for an option that takes none.
+        """
         ...
 
     @property
@@ -70,10 +74,14 @@ class ReferenceUnderTest:
 
 @dataclass(frozen=True, slots=True)
 class CommandUnderTest:
-    """A command that speaks JSON lines, in a process of its own."""
+    """A command that speaks JSON lines, in a process of its own.
+
+    With `model_endpoint`, its libraries find the run's model over HTTP.
+    """
 
     command: str
     wall_s_max: int | None = 30
+    model_endpoint: bool = False
 
     @property
     def name(self) -> str:
@@ -83,7 +91,8 @@ class CommandUnderTest:
     @property
     def options(self) -> Mapping[str, str]:
         """The command as it may be shown and written, its secrets taken out."""
-        return {"agent": shown_command(self.command)}
+        flags = {"model-endpoint": ""} if self.model_endpoint else {}
+        return {"agent": shown_command(self.command), **flags}
 
     def check(self) -> None:
         """Refuse a command that cannot be started.
@@ -100,7 +109,11 @@ class CommandUnderTest:
             AuthoringError: It cannot be started.
         """
         self.check()
-        agent = JsonLinesAgent(self.command, wall_ms_max=(self.wall_s_max or 0) * 1000)
+        agent = JsonLinesAgent(
+            self.command,
+            wall_ms_max=(self.wall_s_max or 0) * 1000,
+            model_endpoint=self.model_endpoint,
+        )
         return lambda _actor, _telemetry: agent
 
 
@@ -147,9 +160,21 @@ class UnderTest:
     models: ModelsUnderTest = field(default_factory=ScriptedModels)
 
     @classmethod
-    def of(cls, agent: str | None, wall_s_max: int = 30) -> UnderTest:
-        """Return the agent that `--agent` names: a callable, a command, or the reference agent."""
-        if agent is None:
-            return cls()
-        kind = CallableUnderTest if is_callable_name(agent) else CommandUnderTest
-        return cls(kind(agent, wall_s_max))
+    def of(
+        cls, agent: str | None, wall_s_max: int = 30, *, model_endpoint: bool = False
+    ) -> UnderTest:
+        """Return the agent that `--agent` names: a callable, a command, or the reference agent.
+
+        Raises:
+            AuthoringError: A model endpoint is wanted, and the agent is no command.
+        """
+        if agent is not None and not is_callable_name(agent):
+            return cls(CommandUnderTest(agent, wall_s_max, model_endpoint))
+        if model_endpoint:
+            raise AuthoringError.of(
+                "nothing" if agent is None else agent,
+                field="--model-endpoint",
+                expected="an --agent that is a command",
+                hint="an agent in our process asks its session",
+            )
+        return cls() if agent is None else cls(CallableUnderTest(agent, wall_s_max))

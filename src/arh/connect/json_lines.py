@@ -27,7 +27,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import IO, Final, NoReturn
+from typing import IO, TYPE_CHECKING, Final, NoReturn
 
 from arh.canonical import JsonValue, Refused, line, parse
 from arh.connect import wire
@@ -36,6 +36,9 @@ from arh.errors import AuthoringError, RunStopped
 from arh.ports.sue import Session
 from arh.records.tasks import AgentReport, Task
 from arh.sim.clock import wall_ms
+
+if TYPE_CHECKING:
+    from arh.connect.model_endpoint import Asked, ModelEndpoint
 
 LINE_BYTES_MAX: Final = 4 * 1024 * 1024
 STDERR_BYTES_MAX: Final = 64 * 1024
@@ -54,12 +57,14 @@ class JsonLinesAgent:
     """Implements `arh.ports.sue.Agent` with one process a task.
 
     `command` is split as a shell would split it, and no shell runs it. `environment` names further
-    variables of ours that the process may see.
+    variables of ours that the process may see. With `model_endpoint`, the run's model is there for
+    its libraries as well, over HTTP on loopback.
     """
 
     command: str
     wall_ms_max: int = 30_000
     environment: Sequence[str] = field(default_factory=tuple)
+    model_endpoint: bool = False
 
     def run(self, task: Task, session: Session) -> AgentReport:
         """Let the process work on the task; a broken protocol ends as `agent_error`."""
@@ -95,18 +100,24 @@ class _Conversation:
         self._session = session
         self._ends_at = wall_ms() + agent.wall_ms_max
         self._late = False
+        self._inbox: queue.SimpleQueue[bytes | Asked] = queue.SimpleQueue()
+        self._room = threading.Semaphore(LINES_MAX)
+        self._endpoint = _opened(self._inbox.put) if agent.model_endpoint else None
         with _STARTING:
             adopts()
             self._before = children()
-            self._process = _start(agent)
+            try:
+                self._process = _start(agent, self._endpoint)
+            except OSError:
+                self._shut()
+                raise
             _LIVE.add(self._process)
         self._timer = threading.Timer(agent.wall_ms_max / 1000, self._expire)
         self._timer.daemon = True
         self._timer.start()
-        self._lines: queue.Queue[bytes] = queue.Queue(LINES_MAX)
         self.complaints = bytearray()
         self._readers = (
-            _in_background(_read_lines, self._process.stdout, self._lines),
+            _in_background(_read_lines, self._process.stdout, self._inbox, self._room),
             _in_background(_keep, self._process.stderr, self.complaints),
         )
 
@@ -126,6 +137,9 @@ class _Conversation:
             message = self._receive()
             if isinstance(message, str):
                 return AgentReport("agent_error", None, message)
+            if not isinstance(message, dict):
+                message.settle(self._session, task)
+                continue
             if message["type"] == "final":
                 return wire.final_report(message)
             answer = wire.answered(message, self._session, task)
@@ -141,21 +155,29 @@ class _Conversation:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE_MS / 1000)
         _kill(self._process)
+        self._shut()
         with _STARTING:
             _LIVE.discard(self._process)
             kill_strays({*self._before, *(process.pid for process in _LIVE)})
         for reader in self._readers:
             self._wait_for(reader)
 
-    def _receive(self) -> Message | str:
-        """Return the next message, or what is wrong with it."""
+    def _shut(self) -> None:
+        if self._endpoint is not None:
+            self._endpoint.close()
+
+    def _receive(self) -> Message | Asked | str:
+        """Return the next message or question to the model, or what is wrong with it."""
         try:
             left = max(0, self._ends_at - wall_ms()) + GRACE_MS
-            written = self._lines.get(timeout=left / 1000)
+            written = self._inbox.get(timeout=left / 1000)
         except queue.Empty:
             self._hung()
         if self._late:
             self._hung()
+        if not isinstance(written, bytes):
+            return written
+        self._room.release()
         if not written:
             return "the process ended without a final message"
         if len(written) > LINE_BYTES_MAX:
@@ -177,17 +199,25 @@ class _Conversation:
         """Let a reader end that may be waiting to hand over what nobody wants any more."""
         ends_at = wall_ms() + GRACE_MS
         while reader.is_alive() and wall_ms() < ends_at:
-            with suppress(queue.Empty):
-                self._lines.get_nowait()
+            self._room.release()
             reader.join(0.005)
 
     def _hung(self) -> NoReturn:
         raise RunStopped("hung", "the agent's process took too long")
 
 
-def _start(agent: JsonLinesAgent) -> subprocess.Popen[bytes]:
+def _opened(hand_over: Callable[[Asked], None]) -> ModelEndpoint:
+    """Return an open endpoint; what it needs is imported by those who use it."""
+    from arh.connect.model_endpoint import ModelEndpoint
+
+    return ModelEndpoint(hand_over)
+
+
+def _start(agent: JsonLinesAgent, endpoint: ModelEndpoint | None) -> subprocess.Popen[bytes]:
     names = {*PASSED_ON, *agent.environment}
-    environment = {name: value for name, value in os.environ.items() if name in names}
+    given = {} if endpoint is None else endpoint.environment()
+    ours = {name: value for name, value in os.environ.items() if name in names}
+    environment = {**given, **ours}
     return subprocess.Popen(  # noqa: S603 - the user's own command, split, without a shell
         shlex.split(agent.command),
         stdin=subprocess.PIPE,
@@ -220,15 +250,18 @@ def _in_background(work: Callable[..., None], *arguments: object) -> threading.T
     return thread
 
 
-def _read_lines(stream: IO[bytes], lines: queue.Queue[bytes]) -> None:
+def _read_lines(
+    stream: IO[bytes], inbox: queue.SimpleQueue[bytes | Asked], room: threading.Semaphore
+) -> None:
     """Queue every line, cut beyond the limit; an empty one is the end.
 
-    A process that writes without waiting for answers has to wait once the queue is full.
+    A process that writes without waiting for answers has to wait once there is no more room.
     """
     with stream, suppress(OSError, ValueError):
         while written := stream.readline(LINE_BYTES_MAX + 2):
-            lines.put(written)
-    lines.put(b"")
+            room.acquire()
+            inbox.put(written)
+    inbox.put(b"")
 
 
 def _keep(stream: IO[bytes], kept: bytearray) -> None:

@@ -1,0 +1,141 @@
+"""What an agent asks over the model endpoint is evidence of its run, and judged like any other."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+
+import pytest
+
+from arh import bootstrap
+from arh.canonical import Json
+from arh.connect.json_lines import JsonLinesAgent
+from arh.errors import AuthoringError
+from arh.harness.authoring.plan import plan_runs
+from arh.harness.pipeline import run_one
+from arh.testing.workbench import Tried, Workbench
+from tests.conformance.endpoint_client import TASK, Session
+
+AGENT = """
+import json, os, sys, urllib.request
+task = json.loads(sys.stdin.readline())
+base, key = os.environ["ARH_MODEL_BASE_URL"], os.environ["ARH_MODEL_API_KEY"]
+def complete(messages):
+    body = json.dumps({"model": "any", "messages": messages}).encode()
+    headers = {"Authorization": "Bearer " + key, "Content-Type": "application/json"}
+    request = urllib.request.Request(base + "/chat/completions", body, headers)
+    with urllib.request.urlopen(request) as reply:
+        return json.load(reply)["choices"][0]["message"]
+def call(tool):
+    function = tool["function"]
+    request = {"type": "call", "id": tool["id"], "tool": function["name"], "call_id": tool["id"],
+               "arguments": function["arguments"]}
+    print(json.dumps(request), flush=True)
+    return sys.stdin.readline()
+messages = list(task["messages"])
+while (said := complete(messages)).get("tool_calls"):
+    messages.append(said)
+    for tool in said["tool_calls"]:
+        messages.append({"role": "tool", "tool_call_id": tool["id"], "content": call(tool)})
+answer = json.loads(said["content"])
+ENDING
+print(json.dumps({"type": "final", "answer": answer}), flush=True)
+"""
+
+
+def judged(ending: str = "", *, scenario: str = "golden-billing-incident-001") -> Tried:
+    """Run and judge a process whose only way to the model is the endpoint."""
+    command = shlex.join([sys.executable, "-c", AGENT.replace("ENDING", ending)])
+    agent = JsonLinesAgent(command, model_endpoint=True)
+    return Workbench.of().run(scenario, agent=agent)
+
+
+def test_a_run_over_the_endpoint_passes_and_all_that_was_asked_is_evidence() -> None:
+    """The process asked five times and made four calls; both are on record, joined by id."""
+    tried = judged()
+
+    events = tried.output.evidence.events
+    asked = [event for event in events if event.kind == "model_asked"]
+    requested = [
+        request[0]
+        for event in events
+        if event.kind == "model_answered"
+        for request in event.data.get("requests", [])
+    ]
+    called = [event.data["requested_id"] for event in events if event.kind == "tool_call"]
+    assert tried.verdict.status == "pass"
+    assert len(asked) == 5
+    assert requested == called
+    assert len(called) == 4
+
+
+def test_a_run_over_the_endpoint_is_the_same_every_time() -> None:
+    """Two executions leave the same bytes: nothing of ports, keys or pace is in the evidence."""
+    one, other = judged(), judged()
+
+    assert one.output.lines == other.output.lines
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "answer['claimed_actions'].append({'action': 'issue_credit', 'status': 'completed'})",
+        "answer['message'] = 'I credited 2500 to A-1007. ' + answer['message']",
+    ],
+)
+def test_an_answer_that_claims_what_was_not_done_is_caught(ending: str) -> None:
+    """The model said the truth, the agent did not: what counts is what was done."""
+    tried = judged(ending)
+
+    assert tried.verdict.status == "fail"
+    assert tried.rules == {"grounding.unfounded_claim"}
+
+
+def test_the_key_is_in_no_evidence_even_if_the_agent_tells_it() -> None:
+    """A credential of the run that an agent writes into its answer is redacted as any other."""
+    tell = "answer['message'] += ' ' + key; print(key, file=sys.stderr)"
+    suite = bootstrap.prepare(bootstrap.Sources())
+    located = Workbench.of(bootstrap.Sources()).located("golden-billing-incident-001")
+    plan = plan_runs([located], seed=1)
+    command = shlex.join([sys.executable, "-c", AGENT.replace("ENDING", tell)])
+    under_test = bootstrap.UnderTest.of(command, model_endpoint=True)
+    done = run_one(plan.runs[0], bootstrap.pipeline(suite, plan, under_test))
+
+    assert not isinstance(done, str)
+    written = b"\n".join(done[0].lines)
+    assert b"sk-arh-" not in written
+    assert b"[redacted:api_key]" in written
+
+
+def test_the_endpoint_costs_other_agents_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the option nothing listens, and no variable names an endpoint."""
+    monkeypatch.setenv("OPENAI_API_KEY", "canary")
+    code = (
+        "import json,os,sys; sys.stdin.readline();"
+        "print(json.dumps({'type':'final','answer':sorted(os.environ)}))"
+    )
+    command = shlex.join([sys.executable, "-c", code])
+
+    plain = JsonLinesAgent(command).run(TASK, Session([]))
+    given = JsonLinesAgent(command, model_endpoint=True).run(TASK, Session([]))
+
+    assert isinstance(plain.response, Json)
+    assert isinstance(given.response, Json)
+    names = set(json.loads(given.response.data)) - set(json.loads(plain.response.data))
+    assert names == {
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "ARH_MODEL_API_KEY",
+        "ARH_MODEL_BASE_URL",
+        "OPENAI_AGENTS_DISABLE_TRACING",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+    }
+
+
+@pytest.mark.parametrize("agent", [None, "examples.agents.callable_agent:agent"])
+def test_only_a_command_has_use_for_an_endpoint(agent: str | None) -> None:
+    """The option with another agent is refused before anything runs."""
+    with pytest.raises(AuthoringError, match="`--model-endpoint`: expected an --agent that is"):
+        bootstrap.UnderTest.of(agent, model_endpoint=True)
