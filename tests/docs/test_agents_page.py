@@ -10,7 +10,8 @@ from markdown_it import MarkdownIt
 
 from arh.canonical import Json
 from arh.connect import wire
-from arh.connect.json_lines import LINE_BYTES_MAX, PASSED_ON
+from arh.connect.json_lines import LINE_BYTES_MAX
+from arh.connect.process import PASSED_ON
 from arh.ports.sue import Session
 from arh.records.decisions import Calls, Decision, ModelReply, Usage
 from arh.records.messages import Message, ToolRequest, ToolSpec

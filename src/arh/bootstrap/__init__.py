@@ -28,7 +28,10 @@ from arh.bootstrap.under_test import (
     AgentUnderTest,
     CallableUnderTest,
     CommandUnderTest,
+    MadeAgent,
+    McpCommandUnderTest,
     ReferenceUnderTest,
+    ServedUnderTest,
     UnderTest,
 )
 
@@ -42,9 +45,12 @@ __all__ = [
     "ComposedSystem",
     "Composer",
     "Configuration",
+    "MadeAgent",
+    "McpCommandUnderTest",
     "ModelsUnderTest",
     "ReferenceUnderTest",
     "ScriptedModels",
+    "ServedUnderTest",
     "Sources",
     "Suite",
     "UnderTest",

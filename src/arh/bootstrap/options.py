@@ -30,11 +30,17 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
 
 def add_agent(parser: argparse.ArgumentParser) -> None:
     """Let the user put an agent of their own under test."""
-    parser.add_argument(
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument(
         "--agent",
         metavar="AGENT",
         help="agent to test: a command that speaks JSON lines, or a Python package.module:name "
         "(default the reference)",
+    )
+    kinds.add_argument(
+        "--agent-mcp",
+        metavar="COMMAND",
+        help="agent to test: a command that is a client of the gateway over MCP",
     )
     parser.add_argument(
         "--agent-seconds",
@@ -66,6 +72,11 @@ def under_test(chosen: argparse.Namespace) -> UnderTest:
     Raises:
         AuthoringError: It cannot.
     """
-    made = UnderTest.of(chosen.agent, chosen.agent_seconds, model_endpoint=chosen.model_endpoint)
+    made = UnderTest.of(
+        chosen.agent,
+        chosen.agent_seconds,
+        model_endpoint=chosen.model_endpoint,
+        mcp=chosen.agent_mcp,
+    )
     made.agent.check()
     return made

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
-from arh.connect.json_lines import PASSED_ON
+from arh.connect.process import PASSED_ON
 from arh.errors import AuthoringError, Problem, closest, quoted
 from arh.foreign import ForeignFailure, call
 from arh.harness.authoring.patterns import check_pack

@@ -6,15 +6,20 @@ started, and what makes the agent of each actor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
 from arh.bootstrap.system import AgentFactory, reference_agent
 from arh.connect.callables import is_callable_name, load_callable
-from arh.connect.json_lines import JsonLinesAgent, check_command
+from arh.connect.json_lines import JsonLinesAgent
+from arh.connect.mcp_agent import McpCommandAgent, require_mcp
+from arh.connect.mcp_credentials import Principal
+from arh.connect.process import check_command
 from arh.errors import AuthoringError
+from arh.ports.sue import Agent
+from arh.records.setup import ActorSetup
 from arh.telemetry.commands import shown_command
 
 
@@ -153,6 +158,81 @@ class CallableUnderTest:
 
 
 @dataclass(frozen=True, slots=True)
+class McpCommandUnderTest:
+    """A command that is a client of the gateway over MCP, in a process of its own."""
+
+    command: str
+    wall_s_max: int | None = 30
+
+    @property
+    def name(self) -> str:
+        """The command as it may be shown."""
+        return f"command over MCP: {shown_command(self.command)}"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The command as it may be shown and written, its secrets taken out."""
+        return {"agent-mcp": shown_command(self.command)}
+
+    def check(self) -> None:
+        """Refuse a command that cannot be started, and any if the protocol's library is missing.
+
+        Raises:
+            AuthoringError: It cannot, or it is.
+        """
+        check_command(self.command, "--agent-mcp")
+        require_mcp()
+
+    def factory(self) -> AgentFactory:
+        """Return what starts the command for each task, with a credential for this actor.
+
+        Raises:
+            AuthoringError: It cannot be started.
+        """
+        self.check()
+        wall_ms_max = (self.wall_s_max or 0) * 1000
+        return lambda actor, _telemetry: McpCommandAgent(
+            self.command, principal_of(actor), wall_ms_max
+        )
+
+
+MadeAgent = Callable[[Principal], Agent]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedUnderTest:
+    """An agent over MCP that somebody else starts, or that has started us."""
+
+    made: MadeAgent
+    wall_s_max: int | None = 600
+    name: str = field(default="served over MCP", init=False)
+    options: Mapping[str, str] = field(default_factory=dict, init=False)
+
+    def check(self) -> None:
+        """Refuse to serve without the protocol's library.
+
+        Raises:
+            AuthoringError: It is not installed.
+        """
+        require_mcp()
+
+    def factory(self) -> AgentFactory:
+        """Return what serves each task.
+
+        Raises:
+            AuthoringError: The protocol's library is not installed.
+        """
+        self.check()
+        return lambda actor, _telemetry: self.made(principal_of(actor))
+
+
+def principal_of(actor: ActorSetup) -> Principal:
+    """Return what an actor's credential is bound to."""
+    context = actor.context
+    return Principal(context.subject, context.actor, context.tenant)
+
+
+@dataclass(frozen=True, slots=True)
 class UnderTest:
     """The configuration under test: an agent and its models; by default what comes with arh."""
 
@@ -161,20 +241,29 @@ class UnderTest:
 
     @classmethod
     def of(
-        cls, agent: str | None, wall_s_max: int = 30, *, model_endpoint: bool = False
+        cls,
+        agent: str | None,
+        wall_s_max: int = 30,
+        *,
+        model_endpoint: bool = False,
+        mcp: str | None = None,
     ) -> UnderTest:
         """Return the agent that `--agent` names: a callable, a command, or the reference agent.
 
+        `mcp` is the command of a client over MCP, in place of `agent`.
+
         Raises:
-            AuthoringError: A model endpoint is wanted, and the agent is no command.
+            AuthoringError: A model endpoint is wanted, and the agent is no command of `--agent`.
         """
         if agent is not None and not is_callable_name(agent):
             return cls(CommandUnderTest(agent, wall_s_max, model_endpoint))
         if model_endpoint:
             raise AuthoringError.of(
-                "nothing" if agent is None else agent,
+                agent or mcp or "nothing",
                 field="--model-endpoint",
                 expected="an --agent that is a command",
                 hint="an agent in our process asks its session",
             )
+        if mcp is not None:
+            return cls(McpCommandUnderTest(mcp, wall_s_max))
         return cls() if agent is None else cls(CallableUnderTest(agent, wall_s_max))

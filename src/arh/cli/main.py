@@ -17,6 +17,7 @@ from arh import __version__
 COMMANDS = {
     "gate": ("arh.cli.gate", "run a suite of scenarios and decide: pass, fail or inconclusive"),
     "run": ("arh.cli.run", "run one scenario and show it step by step"),
+    "serve": ("arh.cli.serve", "serve one scenario over MCP to an agent that you start"),
     "evaluate": ("arh.cli.evaluate", "judge the evidence in a folder anew"),
     "verify": ("arh.cli.verify", "check that the evidence in a folder is whole and unaltered"),
     "lint": ("arh.cli.lint", "check scenarios, and warn of weak ones"),

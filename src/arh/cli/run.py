@@ -23,14 +23,15 @@ from arh.render.steps import run_lines, verdict_lines
 def main(argv: Sequence[str]) -> int:
     """Run the scenario on the line, or all of the file, and return the worst exit code."""
     chosen = _parser().parse_args(argv)
-    suite = bootstrap.prepare(bootstrap.sources(chosen, scenarios=_found(chosen.scenario)))
+    suite = bootstrap.prepare(bootstrap.sources(chosen, scenarios=found(chosen.scenario)))
     plan = plan_runs(suite.loaded.scenarios, seed=chosen.seed)
     pipeline = bootstrap.pipeline(suite, plan, bootstrap.under_test(chosen))
-    codes = [_shown(run, pipeline) for run in plan.runs]
+    codes = [shown(run, pipeline) for run in plan.runs]
     return FAIL if FAIL in codes else INCONCLUSIVE if INCONCLUSIVE in codes else PASS
 
 
-def _shown(run: PlannedRun, pipeline: Pipeline) -> int:
+def shown(run: PlannedRun, pipeline: Pipeline) -> int:
+    """Run it, show its steps and its verdict, and return its exit code."""
     done = run_one(run, pipeline)
     if isinstance(done, str):
         sys.stdout.write(f"{run.located.location}: {done}\n")
@@ -45,7 +46,7 @@ def _code(verdict: ScenarioVerdict) -> int:
     return {"pass": PASS, "fail": FAIL}.get(verdict.status, INCONCLUSIVE)
 
 
-def _found(named: str) -> str:
+def found(named: str) -> str:
     """Return the path as it is named, or below the suite's own root, as a report names it."""
     if Path(named.rpartition(":")[0] or named).exists() or Path(named).exists():
         return named

@@ -21,12 +21,14 @@ ReplyStatus = Literal["executed", "rejected", "error"]
 class ToolRequest:
     """A call that a model or an agent asks for.
 
-    `arguments` is JSON text exactly as it was written.
+    `arguments` is JSON text exactly as it was written. `metadata_key` is the idempotency key that
+    came beside the call; it counts for tools that name no argument as their key.
     """
 
     call_id: str
     tool: str
     arguments: str
+    metadata_key: str | None = None
 
 
 @quick

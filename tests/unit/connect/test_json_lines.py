@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from arh.canonical import Json
-from arh.connect.json_lines import JsonLinesAgent, check_command
+from arh.connect.json_lines import JsonLinesAgent
+from arh.connect.process import check_command
 from arh.errors import AuthoringError, RunStopped
 from arh.records.decisions import Calls, Final, ModelReply
 from arh.records.messages import Message, ToolRequest, ToolSpec

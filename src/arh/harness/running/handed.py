@@ -202,7 +202,9 @@ def taken_request(request: ToolRequest) -> ToolRequest:
     """
     if not isinstance(request, ToolRequest):
         raise TypeError("a call takes a ToolRequest")
-    return ToolRequest(*_texts(request.call_id, request.tool, request.arguments))
+    call_id, tool, arguments = _texts(request.call_id, request.tool, request.arguments)
+    key = request.metadata_key
+    return ToolRequest(call_id, tool, arguments, None if key is None else text_of(key))
 
 
 def taken_message(message: Message, known: Known = EMPTY) -> Message:

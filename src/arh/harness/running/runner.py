@@ -396,7 +396,8 @@ def believed(report: object) -> Ending:
     answer, structured = _answer(report.response)
     termination = text_of(report.termination)
     if termination not in AGENT_ENDS:
-        return Ending("agent_error", answer, structured, "unknown termination")
+        why = text_of(report.detail) if termination == "agent_error" else "unknown termination"
+        return Ending("agent_error", answer, structured, why[:DETAIL_CHARS_MAX])
     return Ending(termination, answer, structured, text_of(report.detail)[:DETAIL_CHARS_MAX])
 
 

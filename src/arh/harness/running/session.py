@@ -166,7 +166,7 @@ class RunSession:
         outcome: object
         self._control.calls_passed += 1
         try:
-            outcome = call("gateway", lambda: self._ports.gateway.call(request, timeout_ms=limit))
+            outcome = call("gateway", lambda: self._gateway_call(request, limit))
         except RunStopped as stop:
             raise self._latched(stop) from None
         except ArhError as error:
@@ -175,6 +175,10 @@ class RunSession:
             name = outcome.type_name if isinstance(outcome, ForeignFailure) else "wrong_type"
             raise self._control.stop("harness_error", f"the gateway failed: {name}", by="gateway")
         return outcome
+
+    def _gateway_call(self, request: ToolRequest, limit: int) -> ToolOutcome:
+        key = request.metadata_key
+        return self._ports.gateway.call(request, timeout_ms=limit, metadata_key=key)
 
     def _latched(self, stop: RunStopped) -> RunStopped:
         """Make a stop from inside a port final; that an actor hung, the runner says for itself."""
