@@ -18,6 +18,7 @@ from typing import Final
 from arh.canonical import DEPTH_MAX, JsonValue, Refused, parse
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+NESTED_MAX: Final = 2 * DEPTH_MAX
 NAME_CHARS_MAX: Final = 256
 KEY_META: Final = "arh/idempotency-key"
 MANIFEST_META: Final = "arh/manifest-digest"
@@ -61,9 +62,11 @@ def take(body: bytes) -> Taken | Faulty:
         return written
     if not isinstance(written, _Members):
         return Faulty(INVALID_REQUEST, "a message is one object; batches are not taken")
-    arguments, envelope = _apart(written)
     try:
+        arguments, envelope = _apart(written)
         message = parse(_text(envelope), size_max=BODY_BYTES_MAX)
+    except RecursionError:
+        return Faulty(PARSE_ERROR, "no JSON: too deep")
     except Refused as refusal:
         return Faulty(PARSE_ERROR, f"no strict JSON: {refusal.reason}")
     return _message(message, arguments)
@@ -160,10 +163,14 @@ def _text(value: object) -> str:
 
 
 def _tokens(value: object, depth: int) -> Iterable[str]:
-    """Yield the tokens of a value; one that is too deep for any reader is cut where it is so."""
-    if depth > DEPTH_MAX + 1:
-        yield "["
-    elif isinstance(value, _Members):
+    """Yield the tokens of a value.
+
+    Raises:
+        RecursionError: It is deeper than any reader of ours would read.
+    """
+    if depth > NESTED_MAX:
+        raise RecursionError
+    if isinstance(value, _Members):
         yield "{"
         for index, (name, item) in enumerate(value):
             yield f"{',' if index else ''}{_quoted(name)}:"
