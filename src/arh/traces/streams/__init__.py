@@ -1,0 +1,1 @@
+"""Streamed replies, joined into whole ones: deltas are concatenated and parsed once, at the end."""
