@@ -1,4 +1,7 @@
-"""Seeded defects are reachable from the self-test and from tests, and from nowhere else."""
+"""Seeded defects are reachable from the self-test and from tests, and from nowhere else.
+
+The conformance kit of packs, which makes agents that lie, has a command of its own.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "arh"
-MAY = {"cli/selftest.py"}
+MAY = {"cli/check_pack.py", "cli/selftest.py"}
 
 
 def test_only_the_self_test_imports_what_is_for_tests() -> None:
-    """Nothing outside of `arh.testing` imports it, but for the one command."""
+    """Nothing outside of `arh.testing` imports it, but for the two commands."""
     importers = {
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*.py")

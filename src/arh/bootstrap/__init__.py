@@ -11,7 +11,14 @@ from __future__ import annotations
 
 from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
 from arh.bootstrap.options import add_agent, add_seed, add_sources, sources, under_test
-from arh.bootstrap.packs import Configuration, configure, load_pack, pack_names
+from arh.bootstrap.packs import (
+    Configuration,
+    Installed,
+    configure,
+    installed_packs,
+    load_pack,
+    pack_names,
+)
 from arh.bootstrap.runs import idle_bench, idle_of, pipeline, replayer, trace_to
 from arh.bootstrap.subject import about
 from arh.bootstrap.suite import (
@@ -21,6 +28,7 @@ from arh.bootstrap.suite import (
     Suite,
     default_evaluators,
     ground,
+    grounded,
     prepare,
 )
 from arh.bootstrap.system import AgentFactory, ComposedSystem, Composer, reference_agent
@@ -45,6 +53,7 @@ __all__ = [
     "ComposedSystem",
     "Composer",
     "Configuration",
+    "Installed",
     "MadeAgent",
     "McpCommandUnderTest",
     "ModelsUnderTest",
@@ -61,8 +70,10 @@ __all__ = [
     "configure",
     "default_evaluators",
     "ground",
+    "grounded",
     "idle_bench",
     "idle_of",
+    "installed_packs",
     "load_pack",
     "pack_names",
     "pipeline",

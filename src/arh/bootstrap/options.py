@@ -9,18 +9,21 @@ from arh.bootstrap.under_test import UnderTest
 from arh.harness.option_types import seconds, seed
 
 
-def add_sources(parser: argparse.ArgumentParser, *, scenarios: bool = True) -> None:
+def add_sources(
+    parser: argparse.ArgumentParser, *, scenarios: bool = True, workflow: bool = True
+) -> None:
     """Let the user name where a suite comes from."""
     if scenarios:
         parser.add_argument("--scenarios", metavar="PATH", help="folder, file or FILE:LINE")
     parser.add_argument("--datasets", metavar="DIR", help="folder of the datasets")
     parser.add_argument("--fixtures", metavar="DIR", help="folder of the model scripts")
-    parser.add_argument(
-        "--workflow",
-        default=WORKFLOW,
-        metavar="NAME",
-        help=f"workflow pack (default {WORKFLOW})",
-    )
+    if workflow:
+        parser.add_argument(
+            "--workflow",
+            default=WORKFLOW,
+            metavar="NAME",
+            help=f"workflow pack (default {WORKFLOW})",
+        )
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import Final
 
+from arh.canonical import Json
 from arh.connect.process import PASSED_ON
 from arh.errors import AuthoringError, Problem, closest, quoted
 from arh.foreign import ForeignFailure, call
 from arh.harness.authoring.patterns import check_pack
 from arh.model.scripts import Scripts
-from arh.records.packs import WorkflowPack
-from arh.records.tools import Effect, ToolManifest
+from arh.records.execution import Tool
+from arh.records.packs import ClaimPattern, CollectionSpec, WorkflowPack
+from arh.records.tools import Effect, Milestone, ToolManifest
 from arh.security.credentials import CredentialVault, assert_unexposed
 from arh.security.policy import PolicySet, check_policy, read_policy
 from arh.tools.registry import Registry
 
 GROUP = "arh.workflows"
+
+_ANY: Final = r"(?s:.*)"
+_VERSION: Final = r"[0-9]{1,6}(\.[0-9]{1,6}){0,2}"
+_PARTS: Final[Mapping[str, type]] = {
+    "tools": Tool,
+    "collections": CollectionSpec,
+    "milestones": Milestone,
+    "claims": ClaimPattern,
+    "identifiers": str,
+    "foreign_effects": str,
+    "languages": str,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +48,17 @@ class Configuration:
     scripts: Scripts
     vault: CredentialVault = field(default_factory=lambda: CredentialVault({}))
     addresses: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """One installed pack: where it comes from, and what it is, or what is wrong with it."""
+
+    name: str
+    source: str
+    pack: WorkflowPack | None = None
+    tools_digest: str = ""
+    problem: AuthoringError | None = None
 
 
 def configure(pack: WorkflowPack, scripts: Scripts) -> Configuration:
@@ -131,7 +158,7 @@ def exposed_texts(pack: WorkflowPack, environment: Mapping[str, str]) -> Iterato
 @lru_cache(maxsize=1)
 def pack_names() -> tuple[str, ...]:
     """Return the names of all installed workflow packs, in order."""
-    return tuple(sorted(point.name for point in entry_points(group=GROUP)))
+    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
 
 
 def load_pack(name: str) -> WorkflowPack:
@@ -141,19 +168,83 @@ def load_pack(name: str) -> WorkflowPack:
         AuthoringError: There is no such pack, or it does not load; a broken one is never skipped.
     """
     points = [point for point in entry_points(group=GROUP) if point.name == name]
-    if len(points) != 1:
-        found = "no such workflow pack" if not points else "several packs of one name"
-        raise AuthoringError.of(f"{found}: {name}", hint=closest(name, pack_names()))
+    if not points:
+        known = pack_names()
+        hint = closest(name, known) or f"installed: {', '.join(known)}"
+        raise AuthoringError.of(f"no such workflow pack: {name}", hint=hint)
+    if len(points) > 1:
+        hint = f"uninstall all but one of {', '.join(sorted(map(_distribution, points)))}"
+        raise AuthoringError.of(f"several packs of one name: {name}", hint=hint)
     return _loaded(points[0])
+
+
+def installed_packs() -> Iterator[Installed]:
+    """Yield every installed workflow pack; one that is broken says so and hides no other."""
+    points = entry_points(group=GROUP)
+    for name in pack_names():
+        source = ", ".join(sorted(_distribution(each) for each in points if each.name == name))
+        try:
+            pack = load_pack(name)
+            check_pack(pack)
+            digest = Registry(pack.tools, pack.milestones, source=name).digest
+        except AuthoringError as error:
+            yield Installed(name, source, problem=error)
+        else:
+            yield Installed(name, source, pack, digest)
+
+
+def _distribution(point: EntryPoint) -> str:
+    return "?" if point.dist is None else f"{point.dist.name} {point.dist.version}"
 
 
 def _loaded(point: EntryPoint) -> WorkflowPack:
     made: object = call("workflow pack", lambda: point.load()())  # noqa: PLW0108 - loading may raise
+    named = f"workflow pack {point.name} ({_distribution(point)})"
     if isinstance(made, ForeignFailure):
-        raise AuthoringError.of(
-            f"workflow pack {point.name} does not load: {made.type_name}",
-            hint="its entry point must return a WorkflowPack",
-        )
+        hint = f"see what `{point.value}` raises; it must be a function that returns a WorkflowPack"
+        raise AuthoringError.of(f"{named} does not load: {made.type_name}", hint=hint)
     if not isinstance(made, WorkflowPack):
-        raise AuthoringError.of(f"workflow pack {point.name} is not a WorkflowPack")
+        hint = f"`{point.value}` must return one"
+        raise AuthoringError.of(f"{named} is not a WorkflowPack", hint=hint)
+    problems = tuple(_misshapen(made, point.name))
+    if problems:
+        raise AuthoringError(*problems)
     return made
+
+
+def _misshapen(pack: WorkflowPack, name: str) -> Iterator[Problem]:
+    """Yield every field of a pack that is not what its annotation says."""
+    for part, kind in _PARTS.items():
+        value = getattr(pack, part)
+        if not isinstance(value, tuple) or not all(isinstance(each, kind) for each in value):
+            expected = f"a tuple of {kind.__name__}"
+            yield Problem(type(value).__name__, expected, name, field=part)
+    for part, pattern, expected in (
+        ("name", re.escape(name), f"the name of its entry point, {name}"),
+        ("version", _VERSION, "a version as in 1.0"),
+        ("description", _ANY, "a text"),
+        ("system_prompt", _ANY, "a text"),
+    ):
+        text: object = getattr(pack, part)
+        if not isinstance(text, str):
+            yield Problem(type(text).__name__, expected, name, field=part)
+        elif not re.fullmatch(pattern, text):
+            yield Problem(text, expected, name, field=part)
+    if not pack.policies:
+        yield Problem("", "at least one policy: what none grants is denied", name, field="policies")
+    if not _are_pairs(pack.policies, Json):
+        yield Problem("something else", "pairs of a name and a Json", name, field="policies")
+    if not _are_pairs(pack.risks, str):
+        yield Problem("something else", "pairs of a tool and a risk", name, field="risks")
+
+
+def _are_pairs(given: object, kind: type) -> bool:
+    """Return true if it is a tuple of pairs of a text and something of this kind."""
+    pairs = given if isinstance(given, tuple) else (None,)
+    return all(
+        isinstance(pair, tuple)
+        and len(pair) == len(("name", "value"))
+        and isinstance(pair[0], str)
+        and isinstance(pair[1], kind)
+        for pair in pairs
+    )

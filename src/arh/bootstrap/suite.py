@@ -84,7 +84,15 @@ def ground(roots: Mapping[str, Root], workflow: str) -> Suite:
     Raises:
         AuthoringError: There is no such workflow, or a model script is wrong.
     """
-    pack = load_pack(workflow)
+    return grounded(load_pack(workflow), roots)
+
+
+def grounded(pack: WorkflowPack, roots: Mapping[str, Root]) -> Suite:
+    """Return a suite that has everything but its scenarios, for a pack that is at hand.
+
+    Raises:
+        AuthoringError: The pack contradicts itself, or a model script is wrong.
+    """
     configuration = configure(pack, load_scripts(roots["fixtures"].path))
     catalogue = DatasetCatalogue(roots["datasets"].path, pack)
     return Suite(configuration, catalogue, LoadedSuite((), ""), roots, default_evaluators())

@@ -24,6 +24,8 @@ COMMANDS = {
     "selftest": ("arh.cli.selftest", "show that seeded defects are caught"),
     "cases": ("arh.cli.cases", "hold recorded outputs against cases and decide"),
     "packs": ("arh.cli.packs", "list the installed workflow packs"),
+    "new": ("arh.cli.new", "write a workflow pack to start from"),
+    "check-pack": ("arh.cli.check_pack", "check that a workflow pack conforms"),
 }
 OK, USAGE = 0, 2
 
