@@ -31,7 +31,7 @@ ENDPOINT = "arh_model_endpoint"
 OPTIONS = {
     "arh_datasets": "folder of the datasets (default: datasets, else the packaged ones)",
     "arh_fixtures": "folder of the model scripts (default: fixtures, else the packaged ones)",
-    "arh_workflow": "workflow pack of the scenarios (default: support)",
+    "arh_workflow": "workflow pack of the scenarios (default: the one that their folder names)",
     "arh_agent": "command of the agent under test, over JSON lines (default: the reference agent)",
 }
 SUFFIX = ".jsonl"
@@ -169,8 +169,9 @@ class _Bench:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._ground: Suite | None = None
-        self._pipeline: Pipeline | None = None
+        self._grounds: dict[str, Suite] = {}
+        self._pipelines: dict[str, Pipeline] = {}
+        self._workflows: dict[str, str] = {}
         self._first: dict[str, Located] = {}
 
     def read(self, path: Path) -> tuple[Located, ...]:
@@ -178,16 +179,23 @@ class _Bench:
         from dataclasses import replace
 
         name = path.relative_to(self._config.rootpath).as_posix()
-        loaded = self.ground().reading(path).loaded
+        workflow = self._workflows[name] = self._workflow(path)
+        loaded = self.ground(workflow).reading(path).loaded
         located = tuple(replace(one, path=name) for one in loaded.scenarios)
         for one in located:
             self._check_unique(one)
         return located
 
-    def ground(self) -> Suite:
-        """Return the suite's datasets, scripts and workflow."""
-        if self._ground is None:
-            from arh.bootstrap import WORKFLOW, ground
+    def _workflow(self, path: Path) -> str:
+        """Return the workflow of a file's scenarios."""
+        from arh.bootstrap import workflow_at
+
+        return str(self._config.getini("arh_workflow")) or workflow_at(path)
+
+    def ground(self, workflow: str) -> Suite:
+        """Return the datasets, the scripts and the pack of a workflow."""
+        if workflow not in self._grounds:
+            from arh.bootstrap import ground
             from arh.harness.authoring.roots import Root, find_root
 
             root = self._config.rootpath
@@ -196,9 +204,8 @@ class _Bench:
                 for name in ("datasets", "fixtures")
             }
             roots["scenarios"] = Root(root, "working")
-            workflow = self._config.getini("arh_workflow") or WORKFLOW
-            self._ground = ground(roots, workflow)
-        return self._ground
+            self._grounds[workflow] = ground(roots, workflow)
+        return self._grounds[workflow]
 
     def judged(self, located: Located) -> tuple[PlannedRun, ScenarioVerdict]:
         """Run a scenario and return its verdict."""
@@ -209,25 +216,25 @@ class _Bench:
 
         plan = plan_runs((located,), seed=SEED)
         (run,) = plan.runs
-        done = run_one(run, self._piped(plan))
+        done = run_one(run, self._piped(plan, self._workflows[located.path]))
         if isinstance(done, str):
             return run, broken(located, run.run_id, done)
         return run, done[1]
 
-    def _piped(self, plan: RunPlan) -> Pipeline:
-        """Return the session's pipeline, for one plan."""
+    def _piped(self, plan: RunPlan, workflow: str) -> Pipeline:
+        """Return the session's pipeline of a workflow, for one plan."""
         from dataclasses import replace
 
         from arh.bootstrap import UnderTest, pipeline
 
-        if self._pipeline is None:
+        if workflow not in self._pipelines:
             under_test = UnderTest.of(
                 self._config.getini("arh_agent") or None,
                 model_endpoint=self._config.getini(ENDPOINT),
             )
-            self._pipeline = pipeline(self.ground(), plan, under_test)
-        bench = replace(self._pipeline.bench, plan_digest=plan.digest)
-        return replace(self._pipeline, bench=bench)
+            self._pipelines[workflow] = pipeline(self.ground(workflow), plan, under_test)
+        made = self._pipelines[workflow]
+        return replace(made, bench=replace(made.bench, plan_digest=plan.digest))
 
     def _check_unique(self, located: Located) -> None:
         """Refuse an id that another line of the session has.

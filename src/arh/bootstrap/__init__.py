@@ -30,6 +30,7 @@ from arh.bootstrap.suite import (
     ground,
     grounded,
     prepare,
+    workflow_at,
 )
 from arh.bootstrap.system import AgentFactory, ComposedSystem, Composer, reference_agent
 from arh.bootstrap.under_test import (
@@ -83,4 +84,5 @@ __all__ = [
     "sources",
     "trace_to",
     "under_test",
+    "workflow_at",
 ]

@@ -20,9 +20,8 @@ def add_sources(
     if workflow:
         parser.add_argument(
             "--workflow",
-            default=WORKFLOW,
             metavar="NAME",
-            help=f"workflow pack (default {WORKFLOW})",
+            help=f"workflow pack (default: that of the scenarios' folder, else {WORKFLOW})",
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from arh.bootstrap.packs import Configuration, configure, load_pack
+from arh.bootstrap.packs import Configuration, configure, load_pack, pack_names
 from arh.harness.authoring.datasets import DatasetCatalogue
 from arh.harness.authoring.roots import Root, find_root
 from arh.harness.authoring.scenario_loader import LoadedSuite, load_scenarios
@@ -20,20 +20,25 @@ from arh.harness.evaluators.trajectory import TrajectoryEvaluator
 from arh.harness.vocabulary.rules import RULES
 from arh.model.scripts import load_scripts
 from arh.ports.control import Evaluator
+from arh.records.control.scenario import Category
 from arh.records.packs import WorkflowPack
 
 SEED = 20_260_101
 WORKFLOW = "support"
+_CATEGORIES = frozenset(str(category) for category in Category)
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where a suite comes from: what the user named, else the working folder, else the packaged."""
+    """Where a suite comes from: what the user named, else the working folder, else the packaged.
+
+    Without a `workflow` it is the one that the scenarios' folders name, else the default.
+    """
 
     scenarios: str | None = None
     datasets: str | None = None
     fixtures: str | None = None
-    workflow: str = WORKFLOW
+    workflow: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ class Suite:
             scripts=self.configuration.scripts.by_id,
             catalogue=self.catalogue,
             rules=RULES,
+            others=_others(self.pack.name),
         )
         return replace(self, loaded=loaded)
 
@@ -75,7 +81,27 @@ def prepare(sources: Sources) -> Suite:
     """
     flags = {name: getattr(sources, name) for name in ("scenarios", "datasets", "fixtures")}
     roots = {name: find_root(name, flag) for name, flag in flags.items()}
-    return ground(roots, sources.workflow).reading(roots["scenarios"].path)
+    scenarios = roots["scenarios"].path
+    return ground(roots, sources.workflow or workflow_at(scenarios)).reading(scenarios)
+
+
+def workflow_at(place: Path) -> str:
+    """Return the workflow of the scenarios at a place, by its folder; else the default one.
+
+    It is the folder that holds the category's, the named folder itself, or the only one in it.
+    """
+    installed = pack_names()
+    path = place.absolute()
+    at = max((i for i, part in enumerate(path.parts) if part in _CATEGORIES), default=0)
+    above = path.parts[at - 1] if at else path.name
+    if above in installed:
+        return above
+    below = [name for name in installed if (path / name).is_dir()]
+    return below[0] if len(below) == 1 else WORKFLOW
+
+
+def _others(workflow: str) -> frozenset[str]:
+    return frozenset(pack_names()) - {workflow}
 
 
 def ground(roots: Mapping[str, Root], workflow: str) -> Suite:
@@ -93,7 +119,8 @@ def grounded(pack: WorkflowPack, roots: Mapping[str, Root]) -> Suite:
     Raises:
         AuthoringError: The pack contradicts itself, or a model script is wrong.
     """
-    configuration = configure(pack, load_scripts(roots["fixtures"].path))
+    scripts = load_scripts(roots["fixtures"].path, others=_others(pack.name))
+    configuration = configure(pack, scripts)
     catalogue = DatasetCatalogue(roots["datasets"].path, pack)
     return Suite(configuration, catalogue, LoadedSuite((), ""), roots, default_evaluators())
 

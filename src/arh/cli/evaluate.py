@@ -46,10 +46,10 @@ def main(argv: Sequence[str]) -> int:
 
 def decided(folder: EvidenceFolder, chosen: argparse.Namespace) -> GateDecision:
     """Judge every run of the folder and decide, each verdict and reason printed."""
-    pack = bootstrap.load_pack(chosen.workflow)
     profile = chosen_profile(chosen.profile)
     baseline = None if chosen.baseline is None else load_baseline(chosen.baseline)
     plan, about = folder.plan(), _about(folder)
+    pack = bootstrap.load_pack(chosen.workflow or about.workflow.partition("@")[0])
     judged = judge_folder(folder, bootstrap.default_evaluators(), pack)
     verdicts = tuple(_tried(verdict, about) for verdict in judged)
     _print(*(f"{verdict.status:<13} {verdict.scenario_id}" for verdict in verdicts))
@@ -84,7 +84,9 @@ def _print(*lines: str) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("arh evaluate", description=__doc__)
     parser.add_argument("folder", type=Path, help="an evidence folder, or a report's folder")
-    parser.add_argument("--workflow", default="support", metavar="NAME", help="workflow pack")
+    parser.add_argument(
+        "--workflow", metavar="NAME", help="workflow pack (default: the one that was run)"
+    )
     parser.add_argument("--profile", metavar="FILE", help="gate profile, by path or name")
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="baseline to compare with")
     return parser

@@ -15,7 +15,7 @@ templates, rules that an earlier one always beats or that nothing can match, one
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -59,8 +59,10 @@ class Scripts:
         return self.get(config_id).source.digest
 
 
-def load_scripts(folder: Path) -> Scripts:
+def load_scripts(folder: Path, *, others: Collection[str] = ()) -> Scripts:
     """Return every script of the `model_scripts` folders at or below `folder`.
+
+    What lies in a folder of one of the `others`, which are other workflows, is left for those.
 
     Raises:
         AuthoringError: The folder is not there, or files in it are wrong; everything is listed.
@@ -69,7 +71,7 @@ def load_scripts(folder: Path) -> Scripts:
         raise AuthoringError.of(str(folder), expected="a folder with model scripts")
     problems: list[Problem] = []
     scripts: dict[str, Script] = {}
-    for path in _files(folder):
+    for path in _files(folder, others):
         read = read_script(path.read_bytes(), file=_shown(path, folder))
         if isinstance(read, tuple):
             problems += read
@@ -82,12 +84,14 @@ def load_scripts(folder: Path) -> Scripts:
     return Scripts(scripts)
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(folder: Path, others: Collection[str]) -> list[Path]:
     """Return the script files in an order that no file system decides."""
     files = [
         path
         for path in folder.rglob("*.json")
-        if FOLDER in {folder.name, *path.relative_to(folder).parts[:-1]} and path.is_file()
+        if FOLDER in {folder.name, *path.relative_to(folder).parts[:-1]}
+        and path.relative_to(folder).parts[0] not in others
+        and path.is_file()
     ]
     return sorted(files, key=lambda path: path.relative_to(folder).as_posix())
 

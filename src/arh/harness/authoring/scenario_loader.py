@@ -1,9 +1,10 @@
 """Loads a suite of scenarios: every line strictly, every mistake of every file at once.
 
 The first step of a scenario's path. Lines are one JSON object each, in files under
-`<workflow>/<category>/` or, in the flat layout, `<category>/`. A line of schema 3.0 is validated as
-it stands, one of the published schema 2.0 is upgraded first, any other version is refused. If
-anything is wrong anywhere, all of it is raised as one `AuthoringError`, and nothing runs.
+`<workflow>/<category>/` or, in the flat layout, `<category>/`; what lies in the folder of another
+workflow is left for that one. A line of schema 3.0 is validated as it stands, one of the published
+schema 2.0 is upgraded first, any other version is refused. If anything is wrong anywhere, all of it
+is raised as one `AuthoringError`, and nothing runs.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ def load_scenarios(
     catalogue: DatasetCatalogue,
     rules: Collection[str],
     evaluators: Collection[str] = EVALUATORS,
+    others: Collection[str] = (),
 ) -> LoadedSuite:
     """Return every scenario below a folder, of one file, or of one line (`FILE:LINE`).
 
@@ -71,12 +73,13 @@ def load_scenarios(
         catalogue: The data that they may refer to.
         rules: The rule ids of all evaluators, for failures by design.
         evaluators: The evaluators that criteria may name.
+        others: The other workflows that there are: what a folder of such a name holds is theirs.
 
     Raises:
         AuthoringError: Anything is wrong with any line, or there is none.
     """
     known = Known.of(pack, catalogue, scripts=scripts, rules=rules, evaluators=evaluators)
-    suite = _Suite(known)
+    suite = _Suite(known, frozenset(others) - {pack.name} - _CATEGORIES)
     folder, files, only = suite.find(root)
     for relative in files:
         suite.read(folder, relative, only=only)
@@ -94,8 +97,9 @@ def load_scenarios(
 class _Suite:
     """What has been read so far, right and wrong."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: Known, others: frozenset[str]) -> None:
         self.known = known
+        self.others = others
         self.located: list[Located] = []
         self.notes: list[Note] = []
         self.passed_over: list[Note] = []
@@ -111,14 +115,22 @@ class _Suite:
         if root.is_dir():
             files, problems = find_files(root, _SUFFIX)
             self.problems += problems
-            self.passed_over = [Note(safe(str(at)), why) for at, why in passed_over(root, _SUFFIX)]
-            return root, files, None
+            self.passed_over = [
+                Note(safe(str(at)), why)
+                for at, why in passed_over(root, _SUFFIX)
+                if not self._elsewhere(at)
+            ]
+            return root, tuple(file for file in files if not self._elsewhere(file)), None
         path, only = _file_and_line(root)
         if not path.is_file():
             self.problems.append(Problem("there is no such file or folder", file=str(root)))
             return root, (), None
         real = path.resolve()
         return real.parent, (PurePosixPath(real.name),), only
+
+    def _elsewhere(self, relative: PurePosixPath) -> bool:
+        """Return whether a file lies in the folder of another workflow."""
+        return len(relative.parts) > 1 and relative.parts[0] in self.others
 
     def read(self, folder: Path, relative: PurePosixPath, *, only: int | None) -> None:
         """Take in the lines of a file."""

@@ -13,6 +13,7 @@ All of it is linear in the text: a claim is judged within a window of its senten
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -48,6 +49,10 @@ TASK: Final = ""
 ELSEWHERE: Final = "an effect of no tool"
 DENIALS: Final = (r"(?i)\b(?:if|once|until|unless|whether|pending|awaiting|propos\w+)\b",)
 WINDOW_CHARS: Final = 300
+_DEED: Final = re.compile(
+    r"\A(?:denied|refused|declined|blocked|rejected)\b|\b(?:denied|refused|declined|blocked|rejected)\Z",
+    re.IGNORECASE,
+)
 _JSON_BEGINS: Final = frozenset('{["-0123456789tf')
 
 
@@ -299,8 +304,14 @@ def _matches(sentence: str, claimed: ClaimPattern) -> Iterator[ProseClaim]:
 def _status(
     window: str, match: Match, low: int, negations: tuple[str, ...]
 ) -> Literal["completed", "denied", "unknown"]:
-    """Return what is said of the action in the part of a sentence that speaks of it."""
+    """Return what is said of the action in the part of a sentence that speaks of it.
+
+    To reject or to block is what some actions do: such a word at either end of the match is the
+    deed itself, and takes nothing back.
+    """
     begin, end = match.start() - low, match.end() - low
+    own = _DEED.sub(lambda found: "x" * len(found[0]), match.group())
+    window = f"{window[:begin]}{own}{window[end:]}"
     scope = reach(window, begin, end)
     denied = denies(scope)
     if not denied and not any(compiled(negation).search(scope) for negation in negations):
