@@ -439,7 +439,56 @@ def test_the_packs_are_listed(project: Project) -> None:
     done = project.arh("packs")
 
     assert done.returncode == 0
-    assert done.stdout.startswith("support 1.")
+    assert [line.split(".")[0] for line in done.stdout.splitlines()] == ["expense 1", "support 1"]
+
+
+class TestASecondWorkflow:
+    """Its scenarios lie beside the others; each command reads those that are meant."""
+
+    def test_its_gate_passes_and_its_evidence_is_judged_anew(self, project: Project) -> None:
+        """The evidence says which workflow it is of, so nobody has to."""
+        gate = project.gate("--workflow", "expense", "--out", "reports/expense")
+
+        assert gate.returncode == 0, gate.stdout[-2000:]
+        assert "workflow expense@1" in project.scorecard("reports/expense")["subject"]
+        again = project.arh("evaluate", "reports/expense")
+        assert again.returncode == 0, again.stdout[-2000:]
+        assert again.stdout.count("\n") > 24
+
+    def test_its_scenarios_run_by_their_place(self, project: Project) -> None:
+        """By a path from here, and by one from the suite's root, without an option."""
+        place = "expense/golden/travel-paid-001.jsonl:1"
+
+        for named in (f"scenarios/{place}", place):
+            done = project.arh("run", named)
+
+            assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+            assert "committed CLM-1001" in done.stdout
+
+    def test_a_failure_is_replayed_as_it_is_told(self, project: Project) -> None:
+        """The command names the workflow."""
+        place = "expense/golden/travel-paid-001.jsonl"
+        gate = project.gate(
+            *(
+                "--workflow",
+                "expense",
+                "--only",
+                "golden-travel-*",
+                "--agent",
+                agent("cheating_agent.py"),
+            )
+        )
+
+        assert gate.returncode == 1
+        assert f"replay: arh run {place}:1 --workflow expense" in gate.stdout
+
+    def test_its_mistakes_are_not_those_of_the_other(self, project: Project) -> None:
+        """A broken line there stops its own gate and no other command."""
+        broken = project.folder / "scenarios/expense/golden/travel-paid-001.jsonl"
+        broken.write_text("{", "utf-8")
+
+        assert project.arh("lint", "--workflow", "support").returncode == 0
+        assert project.arh("lint", "--workflow", "expense").returncode == 2
 
 
 def test_nobody_reading_the_output_changes_no_decision(project: Project) -> None:

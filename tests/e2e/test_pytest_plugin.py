@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 
 SUITE = Path(__file__).resolve().parents[2] / "scenarios" / "support"
 GOLDEN = SUITE / "golden" / "billing-incident-001.jsonl"
+EXPENSE = SUITE.parent / "expense" / "golden" / "travel-paid-001.jsonl"
 NEGATIVE_CONTROL = SUITE / "adversarial" / "credit-denied-claimed-001.jsonl"
 
 Change = Callable[[dict[str, Any]], None]
@@ -69,6 +70,16 @@ def test_each_line_is_a_test_and_its_id_the_name(pytester: pytest.Pytester, fold
             "scenarios/golden/billing-incident-001.jsonl::golden-second-002 PASSED*",
         ]
     )
+
+
+def test_scenarios_of_several_workflows_run_in_one_session(
+    pytester: pytest.Pytester, folder: Path
+) -> None:
+    """Each is run by the workflow that its folder names."""
+    put(folder / "scenarios" / "support", GOLDEN)
+    put(folder / "scenarios" / "expense", EXPENSE)
+
+    pytester.runpytest_subprocess("scenarios").assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize(

@@ -83,3 +83,51 @@ def test_every_authored_part_is_checked_before_anything_runs(tmp_path: Path) -> 
     """A scenario folder without scenarios is refused; an empty suite can never be a pass."""
     with pytest.raises(AuthoringError, match="there is no scenario here"):
         bootstrap.prepare(bootstrap.Sources(scenarios=str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("scenarios/expense/golden/a.jsonl", "expense"),
+        ("scenarios/expense/golden/a.jsonl:1", "expense"),
+        ("scenarios/expense/golden", "expense"),
+        ("scenarios/expense", "expense"),
+        ("scenarios/support/golden/a.jsonl:1", "support"),
+        ("scenarios/golden/a.jsonl", "support"),
+        ("expense/scenarios/golden/a.jsonl", "support"),
+        ("expense/scenarios/support/golden/a.jsonl", "support"),
+        ("a.jsonl", "support"),
+        ("scenarios", "support"),
+    ],
+)
+def test_the_folder_says_which_workflow_scenarios_are_of(
+    place: str, expected: str, tmp_path: Path
+) -> None:
+    """It is the folder above the category's; no other folder on the way counts."""
+    assert bootstrap.workflow_at(tmp_path / place) == expected
+
+
+def test_a_folder_with_one_workflow_is_of_that_one(tmp_path: Path) -> None:
+    """With two of them nobody can tell, and the default holds."""
+    (tmp_path / "expense").mkdir()
+    assert bootstrap.workflow_at(tmp_path) == "expense"
+
+    (tmp_path / "support").mkdir()
+    assert bootstrap.workflow_at(tmp_path) == bootstrap.WORKFLOW
+
+
+def test_every_packaged_suite_is_read_alone_and_whole() -> None:
+    """Each scenario of each workflow is read by one of them, and none by another."""
+    names = bootstrap.pack_names()
+    suites = {name: bootstrap.prepare(bootstrap.Sources(workflow=name)) for name in names}
+    read = {name: len(suite.loaded.scenarios) for name, suite in suites.items()}
+    lines = {
+        name: sum(
+            len(file.read_text("utf-8").splitlines())
+            for file in Path("scenarios", name).rglob("*.jsonl")
+        )
+        for name in names
+    }
+
+    assert read == lines
+    assert all(suite.loaded.passed_over == () for suite in suites.values())

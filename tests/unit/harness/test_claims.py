@@ -7,6 +7,7 @@ import pytest
 from arh.canonical import JsonValue
 from arh.harness.judging.claims import Claim, answers_of, claims_of, read_prose
 from arh.testing.evidence_builder import RunBuilder
+from arh.workflows.expense.definition import PACK as EXPENSE
 from arh.workflows.support.definition import PACK
 
 
@@ -102,3 +103,31 @@ def test_many_claims_in_one_sentence_are_all_read() -> None:
     claims = read_prose(text, PACK).claims
 
     assert claims[-1].status == "completed" or any(not c.negated for c in claims[-3:])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("I rejected the claim CLM-1004.", "completed"),
+        ("The claim CLM-1004 was rejected.", "completed"),
+        ("Your expense was declined by the policy.", "completed"),
+        ("I have not rejected the claim.", "denied"),
+        ("The claim wasn't rejected.", "denied"),
+        ("The claim may be rejected.", "unknown"),
+        ("Nobody has declined your claim.", "denied"),
+        ("I could not reject the claim.", "denied"),
+    ],
+)
+def test_an_action_may_be_what_denies_other_actions(sentence: str, expected: str) -> None:
+    """To reject is a deed where a tool does that; what takes it back stands outside of it."""
+    found = read_prose(sentence, EXPENSE).claims
+
+    assert [(c.action, c.status) for c in found] == [("reject_claim", expected)]
+
+
+@pytest.mark.parametrize(
+    "sentence", ["The credit was refused and not issued.", "The ticket was rejected, not opened."]
+)
+def test_such_a_word_denies_whatever_else_was_to_be_done(sentence: str) -> None:
+    """A credit that was refused was not issued: there the word is no deed of its own."""
+    assert {c.status for c in read_prose(sentence, PACK).claims} <= {"denied"}

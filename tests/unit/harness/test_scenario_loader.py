@@ -24,12 +24,17 @@ from tests.unit.harness.authored import (
 )
 
 
-def load(root: Path) -> LoadedSuite:
+def load(root: Path, others: tuple[str, ...] = ()) -> LoadedSuite:
     """The suite below a folder named scenarios, or of one file or line."""
     folder = root if root.name != "suite" else root / "scenarios"
     data = next(parent for parent in (root, *root.parents) if parent.name == "suite")
     return load_scenarios(
-        folder, pack=PACK, scripts=SCRIPTS, catalogue=catalogue(data / "datasets"), rules=RULES
+        folder,
+        pack=PACK,
+        scripts=SCRIPTS,
+        catalogue=catalogue(data / "datasets"),
+        rules=RULES,
+        others=others,
     )
 
 
@@ -187,6 +192,26 @@ def test_folder_category_and_workflow_agree(suite: Path) -> None:
         "scenarios/bank/golden/b.jsonl:1: `workflow`: expected bank, as the folder says, found `shop`",
         "scenarios/misc/a.jsonl:1: `category`: expected a category's folder, found `misc`; the file belongs into a folder named after the category",
     ]
+
+
+def test_what_lies_in_the_folder_of_another_workflow_is_left_for_that_one(suite: Path) -> None:
+    """A root may hold the scenarios of several workflows; what belongs to none is still a mistake."""
+    write(suite, "scenarios/shop/golden/a.jsonl", [scenario_value()])
+    write(suite, "scenarios/bank/golden/b.jsonl", ["no scenario of ours"])
+    write(suite, "scenarios/bank/golden/.c.jsonl", ["nor this"])
+
+    loaded = load(suite, others=("bank", "shop"))
+
+    assert [located.location for located in loaded.scenarios] == ["shop/golden/a.jsonl:1"]
+    assert loaded.passed_over == ()
+    assert len(problems_of(suite)) == 1
+
+
+def test_a_workflow_named_like_a_category_hides_no_category(suite: Path) -> None:
+    """In the flat layout a category's folder is ours, whatever else is installed."""
+    write(suite, "scenarios/golden/a.jsonl", [scenario_value()])
+
+    assert len(load(suite, others=("golden",)).scenarios) == 1
 
 
 def test_a_category_folder_can_be_the_root(suite: Path) -> None:

@@ -381,3 +381,16 @@ def test_guards_that_agree_are_spared(tmp_path: Path) -> None:
     )
 
     assert len(load_scripts(folder).get("scripted:one").rules) == 2
+
+
+def test_the_scripts_of_another_workflow_are_left_for_that_one(tmp_path: Path) -> None:
+    """One id in two workflows is no clash, and what is wrong with theirs is not ours."""
+    ours = write(tmp_path, "one", script(rule()))
+    theirs = tmp_path / "bank" / "model_scripts"
+    theirs.mkdir(parents=True)
+    (theirs / "one.json").write_text(json.dumps(script(rule())), "utf-8")
+    (theirs / "two.json").write_text("broken", "utf-8")
+
+    assert set(load_scripts(ours, others=("bank",)).by_id) == {"scripted:one"}
+    with pytest.raises(AuthoringError):
+        load_scripts(ours)
