@@ -70,8 +70,16 @@ def create_reimbursement(arguments: Arguments, tx: Tx, call: CallContext) -> Jso
         reason = "already_paid" if paid["status"] == "paid" else "payment_in_progress"
         return Refused(f"x-expense:{reason}", "claim_id")
     payment_id = call.new_id("PAY")
-    row = {**_stored(arguments), "payment_id": payment_id, "status": "processing"}
-    tx.put("payments", claim_id, row)
+    tx.put(
+        "payments",
+        claim_id,
+        {
+            **_stored(arguments),
+            "payment_id": payment_id,
+            "status": "processing",
+            "tenant": call.tenant,
+        },
+    )
     return {"payment_id": payment_id}
 
 
