@@ -64,6 +64,8 @@ class Judged:
     findings: list[Finding] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     errors: int = 0
+    # The share of the checks that hold as a double, where it was not a quotient of two counts.
+    public_share: float | None = None
 
     def check(self, *, holds: bool, times: int = 1) -> None:
         """Count checks that hold, or do not."""

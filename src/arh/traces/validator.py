@@ -124,8 +124,14 @@ def _public_score(applicable: list[Judged]) -> float:
     for each in applicable:
         weight = WEIGHTS[each.category] / 100
         weights += weight
-        weighted += weight * (100.0 * each.passed / each.total if each.total else 100.0)
+        weighted += weight * _public_category_score(each)
     return weighted / weights if weights else 100.0
+
+
+def _public_category_score(judged: Judged) -> float:
+    if judged.public_share is not None:
+        return 100.0 * judged.public_share
+    return 100.0 * judged.passed / judged.total if judged.total else 100.0
 
 
 def _cut(judged: Iterable[Judged]) -> dict[str, int]:

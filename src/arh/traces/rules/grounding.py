@@ -45,6 +45,9 @@ def judge(facts: Facts, policy: Policy) -> tuple[Judged, Fraction | None]:
             _judge_citations(judged, facts, step)
     coverage = Fraction(cited, len(grounded))
     _judge_coverage(judged, coverage, exact_fraction(wanted.min_citation_coverage))
+    judged.public_share = cited / len(grounded)
+    if wanted.min_citation_coverage:
+        judged.public_share = min(1.0, judged.public_share / wanted.min_citation_coverage)
     return judged, coverage
 
 
