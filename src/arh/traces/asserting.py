@@ -106,7 +106,7 @@ def _matches(arguments: dict[str, JsonValue], name: str, pattern: str) -> bool:
         return False
     value = arguments[name]
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    return patterns.matcher(pattern).fullmatch(searchable(text)) is not None
+    return patterns.matches(pattern, text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from typing import Final, Literal, TypeAlias
 
+from pydantic_core import to_json
+
 from arh.canonical import JsonValue
 from arh.traces.trace import Step, Trace, TraceRefused
 
@@ -20,6 +22,13 @@ Compat: TypeAlias = Literal["0.2"]
 
 # Enough digits for the sum of any doubles that are no larger than 2^53: nothing is ever rounded.
 _EXACT: Final = Context(prec=800)
+# A double that is a whole number of billionths, below fifteen digits, was written as that decimal:
+# such numbers are summed as integers, which takes a quarter of the time.
+_SCALE: Final = 10**9
+_SCALE_DIGITS: Final = -9
+_SCALED_MAX: Final = 10**15
+# What the C encoder escapes but for control characters, which have no other form.
+_UNESCAPED: Final = ((b'\\"', b"\1"), (b"\\n", b"\n"), (b"\\r", b"\r"), (b"\\t", b"\t"))
 _SORTED: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
@@ -33,7 +42,7 @@ class Facts:
     named: list[Step] = field(default_factory=list)
     by_tool: dict[str, list[Step]] = field(default_factory=dict)
     first: dict[str, int] = field(default_factory=dict)
-    _identities: dict[int, str] = field(default_factory=dict)
+    _groups: dict[str, dict[str, list[Step]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find the calls."""
@@ -54,15 +63,37 @@ class Facts:
             return step.step_id
         return step.stable_id
 
-    def identity(self, step: Step) -> str:
-        """Return a text that two calls of a tool share if their arguments are the same.
+    def groups(self, tool: str) -> dict[str, list[Step]]:
+        """Return the calls of a tool by their arguments.
 
         Numbers are compared by value: 10 and 10.0 are the same amount, whatever the recorder wrote.
+        The key of a call that is alone in its group says nothing.
         """
-        known = self._identities.get(id(step))
+        known = self._groups.get(tool)
         if known is None:
-            known = self._identities[id(step)] = self._identified(step)
+            known = self._groups[tool] = self._grouped(self.by_tool[tool])
         return known
+
+    def all_differ(self, tool: str) -> bool:
+        """Return whether no two calls of a tool look alike at a glance."""
+        calls = self.by_tool[tool]
+        return len(calls) == 1 or len(set(map(_glance, calls))) == len(calls)
+
+    def _grouped(self, calls: list[Step]) -> dict[str, list[Step]]:
+        """Return the groups: only calls that look alike at a glance are compared in full."""
+        alike: defaultdict[object, list[Step]] = defaultdict(list)
+        for step in calls:
+            alike[_glance(step)].append(step)
+        groups: dict[str, list[Step]] = {}
+        if len(alike) == len(calls):
+            return dict(zip(map(str, range(len(calls))), alike.values(), strict=True))
+        for at, same in enumerate(alike.values()):
+            if len(same) == 1:
+                groups[f"{at}"] = same
+                continue
+            for step in same:
+                groups.setdefault(self._identified(step), []).append(step)
+        return groups
 
     def _identified(self, step: Step) -> str:
         arguments: JsonValue = step.arguments or {}
@@ -77,10 +108,53 @@ class Facts:
             ) from None
 
 
+def _glance(step: Step) -> object:
+    """Return something that is equal for equal arguments, cheaply; nested ones all look alike."""
+    try:
+        return frozenset((step.arguments or {}).items())
+    except TypeError:
+        return None
+
+
 def identity(value: JsonValue) -> str:
     """Return a text that two values share if they are equal: keys sorted, 10.0 written as 10."""
     text = _SORTED(value)
     return _SORTED(_numbers_by_value(value)) if ".0" in text or "e+" in text else text
+
+
+def all_texts(values: list[JsonValue]) -> str:
+    """Return every text and key within the values, with a line feed between any two.
+
+    Numbers and punctuation may be in between too. Written as JSON by the C encoder and unescaped
+    again by replacing, which takes half the time of walking.
+    """
+    try:
+        data = to_json(values)
+    except ValueError:
+        return "\n".join(_gathered(values))
+    data = data.replace(b"\\\\", b"\0") if b"\\" in data else data
+    if b"\\" in data:
+        for written, meant in _UNESCAPED:
+            data = data.replace(written, meant)
+        if b"\\" in data:
+            return "\n".join(_gathered(values))
+    return data.replace(b'"', b"\n").replace(b"\1", b'"').replace(b"\0", b"\\").decode()
+
+
+def _gathered(values: list[JsonValue]) -> list[str]:
+    """Return every text and key within the values, in any order."""
+    texts: list[str] = []
+    waiting = list(values)
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            texts.append(item)
+        elif isinstance(item, dict):
+            texts.extend(item)
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return texts
 
 
 def strings(value: JsonValue) -> Iterator[str]:
@@ -121,14 +195,17 @@ def exact(number: float) -> Decimal:
 
 def total(numbers: list[float]) -> Decimal | int:
     """Return the exact sum of numbers as they were written: 0.1 and 0.2 are 0.3."""
-    whole = 0
-    parts = Decimal(0)
+    whole, parts, rest = 0, 0, Decimal(0)
     for number in numbers:
         if type(number) is int:
             whole += number
+        elif (scaled := round(number * _SCALE)) < _SCALED_MAX and scaled / _SCALE == number:
+            parts += scaled
         else:
-            parts = _EXACT.add(parts, Decimal(repr(number)))
-    return _EXACT.add(parts, Decimal(whole)) if parts else whole
+            rest = _EXACT.add(rest, Decimal(repr(number)))
+    if not parts and not rest:
+        return whole
+    return _EXACT.add(rest, _EXACT.add(Decimal(whole), Decimal(parts).scaleb(_SCALE_DIGITS)))
 
 
 def plain(number: Decimal | float) -> str:

@@ -14,14 +14,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from arh.canonical import JsonValue
-from arh.errors import AuthoringError, closest
+from arh.errors import AuthoringError
 from arh.traces import patterns
+from arh.traces.arg_specs import ArgSpec
 from arh.traces.assertions import Assertion, read_assertions
 from arh.traces.forms import Form, PolicyRefused
 from arh.traces.trace import shown_type, supported_version
 
-ARGUMENT_TYPES: Final = ("str", "int", "float", "bool", "list", "dict", "any")
 CALL_ORDER_MAX: Final = 1_000
 PATTERNS_MAX: Final = 1_000
 
@@ -64,17 +63,6 @@ GROUNDING_KEYS: Final = (
 SEQUENCE_KEYS: Final = ("required_tools", "forbidden_tools", "call_order")
 ERROR_KEYS: Final = ("require_retry_on_error", "max_attempts")
 COMPLETION_KEYS: Final = ("require_final_response", "max_steps")
-
-
-@dataclass(frozen=True, slots=True)
-class ArgSpec:
-    """What one argument has to be. An unknown `type` is reported and not checked."""
-
-    type: str = "any"
-    enum: tuple[JsonValue, ...] | None = None
-    pattern: str | None = None
-    min: float | None = None
-    max: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,8 +382,3 @@ def _completion(form: Form | None) -> Completion:
         require_final_response=form.flag("require_final_response"),
         max_steps=form.whole("max_steps", least=1),
     )
-
-
-def nearest_type(name: str) -> str:
-    """Return a hint at the argument type that was meant."""
-    return closest(name, ARGUMENT_TYPES)

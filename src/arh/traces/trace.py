@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Final, Literal, TypeAlias, TypeGuard
+from typing import Final, Literal, TypeAlias, TypeGuard, cast
 
 from arh.canonical import SAFE_INTEGER, JsonValue
 from arh.errors import AuthoringError, closest
@@ -27,6 +27,7 @@ SCHEMA_MAJOR: Final = "1"
 STEP_TYPES: Final[tuple[StepType, ...]] = ("tool_call", "model_response")
 STATUSES: Final[tuple[Status, ...]] = ("ok", "error")
 
+_FREQUENT: Final = ("step_id", "arguments", "tool_name", "text", "error")
 _REQUIRED: Final = ("trace_id", "agent_name", "workflow", "steps")
 
 
@@ -101,24 +102,53 @@ class Step:
         kind = get("type")
         if kind not in STEP_TYPES:
             raise _no_word(f"{path}.type", STEP_TYPES, kind)
-        return cls(
-            step_id=_as_text(data["step_id"]),
+        given, arguments, tool, text, error = map(get, _FREQUENT)
+        # The frequent cases are decided here: a call for each field would double the time.
+        draft = _Draft(
+            step_id=given if type(given) is str else str(given),
             type=kind,
-            status=_status(data, path),
-            arguments=_optional_object(get("arguments"), path, "arguments"),
+            status="ok" if error is None and get("status") is None else _status(data, path),
+            tool_name=tool if tool is None else _optional_text(tool, path, "tool_name"),
+            arguments=arguments if type(arguments) is dict else _optional_object(arguments, path),
             output=get("output"),
-            metadata=_object_or_empty(get("metadata"), path),
-            tool_name=_optional_text(get("tool_name"), path, "tool_name"),
-            text=_optional_text(get("text"), path, "text"),
+            text=text if text is None else _optional_text(text, path, "text"),
+            error=error if error is None else _optional_text(error, path, "error"),
             latency_ms=_amount(get("latency_ms"), path, "latency_ms"),
             cost_usd=_amount(get("cost_usd"), path, "cost_usd"),
-            error=_optional_text(get("error"), path, "error"),
             input_tokens=_count(get("input_tokens"), path, "input_tokens"),
             output_tokens=_count(get("output_tokens"), path, "output_tokens"),
-            citations=_citations(get("citations"), path),
-            requires_grounding=_flag(get("requires_grounding"), path, "requires_grounding"),
+            citations=_citations(get("citations"), path) if "citations" in data else (),
+            requires_grounding="requires_grounding" in data and _flag(data, path),
+            metadata=_object_or_empty(get("metadata"), path) if "metadata" in data else {},
             ordinal=ordinal,
         )
+        # A frozen record sets each field through a call, which takes longer than all else here.
+        draft.__class__ = cls  # type: ignore[assignment]  # the same fields in the same order
+        return cast("Step", draft)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A step before it is frozen."""
+
+    step_id: str
+    type: StepType
+    status: Status
+    tool_name: str | None
+    arguments: JsonObject | None
+    output: JsonValue
+    text: str | None
+    error: str | None
+    latency_ms: float | None
+    cost_usd: float | None
+    input_tokens: int | None
+    output_tokens: int | None
+    citations: tuple[JsonValue, ...]
+    requires_grounding: bool
+    metadata: JsonObject
+    ordinal: int
+    stable_id: str | None = None
+    raw_arguments: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +250,10 @@ def _optional_text(value: object, path: str, name: str) -> str | None:
     raise _wrong(f"{path}.{name}", "text or null", value)
 
 
-def _optional_object(value: object, path: str, name: str) -> JsonObject | None:
+def _optional_object(value: object, path: str) -> JsonObject | None:
     if value is None or isinstance(value, dict):
         return value
-    raise _wrong(f"{path}.{name}", "an object or null", value)
+    raise _wrong(f"{path}.arguments", "an object or null", value)
 
 
 def _object_or_empty(value: object, path: str) -> JsonObject:
@@ -247,7 +277,9 @@ def _count(value: object, path: str, name: str) -> int | None:
     """Return a number of tokens; `5.0` is 5."""
     if value is None:
         return None
-    if _is_number(value) and 0 <= value <= SAFE_INTEGER and value == int(value):
+    if type(value) is int and 0 <= value <= SAFE_INTEGER:
+        return value
+    if type(value) is float and 0 <= value <= SAFE_INTEGER and value == int(value):
         return int(value)
     raise _no_number(value, f"{path}.{name}", "a whole number of at least 0, or null")
 
@@ -266,12 +298,13 @@ def _citations(value: object, path: str) -> tuple[JsonValue, ...]:
     raise _wrong(f"{path}.citations", "a list or null", value)
 
 
-def _flag(value: object, path: str, name: str) -> bool:
+def _flag(data: Mapping[str, object], path: str) -> bool:
+    value = data["requires_grounding"]
     if value is None or value is False:
         return False
     if value is True:
         return True
-    raise _wrong(f"{path}.{name}", "true or false", value)
+    raise _wrong(f"{path}.requires_grounding", "true or false", value)
 
 
 def _missing(path: str, name: str) -> TraceRefused:

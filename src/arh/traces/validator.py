@@ -38,6 +38,8 @@ from arh.traces.trace import Trace, shown_type
 FAIL_UNDER: Final = 70.0
 SCORE_MAX: Final = 100
 
+_PERFECT: Final = Fraction(SCORE_MAX)
+
 
 def validate_trace(
     trace: Trace,
@@ -69,7 +71,7 @@ def validate_trace(
         workflow=trace.workflow,
         policy_id=policy.policy_id,
         score=score,
-        passed=not errors and score >= (fail_under if compat else Fraction(exact(fail_under))),
+        passed=not errors and score >= (fail_under if compat else _threshold(fail_under)),
         total_latency_ms=float(totals.latency_ms),
         total_cost_usd=float(totals.cost_usd),
         citation_coverage=coverage,
@@ -107,7 +109,7 @@ def _score(judged: Iterable[Judged], compat: Compat | None) -> Fraction | float:
     if compat:
         return _public_score(applicable)
     if all(each.passed == each.total for each in applicable):
-        return Fraction(SCORE_MAX)
+        return _PERFECT
     weight = sum(WEIGHTS[each.category] for each in applicable)
     parts = (
         Fraction(WEIGHTS[each.category] * each.passed, each.total or 1)
@@ -137,6 +139,11 @@ def _public_category_score(judged: Judged) -> float:
 def _cut(judged: Iterable[Judged]) -> dict[str, int]:
     """Return how many findings were cut, by rule."""
     return {rule: count for each in judged for rule, count in each.cut().items()}
+
+
+@lru_cache(maxsize=64)
+def _threshold(fail_under: float) -> Fraction:
+    return Fraction(exact(fail_under))
 
 
 def _check_threshold(fail_under: object) -> None:

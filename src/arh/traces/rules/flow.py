@@ -16,24 +16,37 @@ from arh.traces.trace import Step
 
 TAG_CHARS = 12
 
-Groups = dict[str, list[Step]]
-
 
 def judge(facts: Facts, policy: Policy) -> Judged:
     """Return how the calls of a trace break the flow rules."""
     judged = Judged("flow")
     handling = policy.error_handling
+    effects = [
+        tool
+        for tool, schema in policy.allowed_tools.items()
+        if schema.side_effect and tool in facts.by_tool
+    ]
     if handling.require_retry_on_error:
         _retries(judged, facts)
+    if not judged.errors and _is_calm(facts, handling.max_attempts, effects):
+        # Every check holds; how many there are is of no consequence then.
+        is_limited = handling.max_attempts is not None and bool(facts.named)
+        judged.applicable = judged.total > 0 or is_limited or bool(effects)
+        return judged
     if handling.max_attempts is not None:
         for tool in sorted(facts.by_tool):
             _attempts(judged, facts, tool, handling.max_attempts)
-    effects = [tool for tool, schema in policy.allowed_tools.items() if schema.side_effect]
     for tool in sorted(effects):
-        if tool in facts.by_tool:
-            _effects(judged, facts, tool)
+        _effects(judged, facts, tool)
     judged.applicable = judged.total > 0
     return judged
+
+
+def _is_calm(facts: Facts, most: int | None, effects: list[str]) -> bool:
+    """Return whether it is certain, without comparing calls in full, that no limit is exceeded."""
+    if most is not None and any(len(calls) > most for calls in facts.by_tool.values()):
+        return False
+    return all(facts.all_differ(tool) for tool in effects)
 
 
 def _retries(judged: Judged, facts: Facts) -> None:
@@ -55,19 +68,8 @@ def _retries(judged: Judged, facts: Facts) -> None:
             )
 
 
-def _groups(facts: Facts, tool: str) -> Groups:
-    """Return the calls of a tool by their arguments; a single call needs no comparing."""
-    calls = facts.by_tool[tool]
-    if len(calls) == 1:
-        return {"": calls}
-    groups: Groups = {}
-    for step in calls:
-        groups.setdefault(facts.identity(step), []).append(step)
-    return groups
-
-
 def _attempts(judged: Judged, facts: Facts, tool: str, most: int) -> None:
-    groups = _groups(facts, tool)
+    groups = facts.groups(tool)
     large = {key: calls for key, calls in groups.items() if len(calls) > most}
     judged.check(holds=True, times=len(groups) - len(large))
     judged.check(holds=False, times=len(large))
@@ -84,7 +86,7 @@ def _attempts(judged: Judged, facts: Facts, tool: str, most: int) -> None:
 
 def _effects(judged: Judged, facts: Facts, tool: str) -> None:
     """Check that no call of a tool with side effects is repeated after it succeeded."""
-    groups = _groups(facts, tool)
+    groups = facts.groups(tool)
     repeated = {key: rest for key, calls in groups.items() if (rest := _after_success(calls))}
     judged.check(holds=True, times=len(groups) - len(repeated))
     judged.check(holds=False, times=len(repeated))

@@ -6,6 +6,7 @@ if it is an object or a text that says something; whether its address is valid i
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ from arh.traces.findings import Judged
 from arh.traces.policy import Policy
 from arh.traces.trace import Step
 
+_PLAIN_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9.-]+(?:[/?#][A-Za-z0-9/?#&=%._~-]*)?")
 _SCHEMES: Final = frozenset({"http", "https"})
 
 
@@ -102,6 +104,8 @@ def _is_valid(citation: JsonValue) -> bool:
 
 
 def _is_address(url: str) -> bool:
+    if _PLAIN_ADDRESS.fullmatch(url):
+        return True
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -14,10 +14,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from arh.canonical import JsonValue
 from arh.regex import searchable
-from arh.traces.facts import Facts, keys, strings
+from arh.traces.facts import Facts, all_texts, keys, strings
 from arh.traces.findings import Judged, shown
-from arh.traces.patterns import joined, screen, searcher
+from arh.traces.patterns import is_found, screen, searcher
 from arh.traces.policy import Policy
 from arh.traces.regex_worker import Worker
 from arh.traces.trace import Step
@@ -33,6 +34,11 @@ def judge(facts: Facts, policy: Policy, worker: Worker | None = None) -> Judged:
     judged = Judged("safety")
     if not policy.unsafe_patterns:
         return judged
+    if _is_clean(facts, policy.unsafe_patterns, worker):
+        # Every check holds; how many there are is of no consequence then.
+        judged.applicable = any(_has_blob(step) for step in facts.trace.steps)
+        judged.check(holds=True)
+        return judged
     scan = _Scan(judged, facts, policy.unsafe_patterns, worker)
     scan.published()
     if not facts.compat:
@@ -40,10 +46,34 @@ def judge(facts: Facts, policy: Policy, worker: Worker | None = None) -> Judged:
     return judged
 
 
-class _Scan:
-    """One scan of a trace: the patterns, whether any can match at all, and what they found."""
+def _is_clean(facts: Facts, patterns: tuple[str, ...], worker: Worker | None) -> bool:
+    """Return whether it is certain that nothing matches anywhere, by one search over everything."""
+    if worker and any(map(worker.runs, patterns)):
+        return False
+    wide = screen(patterns)
+    if wide is None:
+        return False
+    text = all_texts(_everything(facts))
+    return not is_found(wide, text) and not any(is_found(wide, each) for each in undisguised(text))
 
-    __slots__ = ("facts", "judged", "patterns", "screen", "worker")
+
+def _everything(facts: Facts) -> list[JsonValue]:
+    """Return every value of a trace that any scan looks at."""
+    values: list[JsonValue] = [note.content for note in facts.trace.notes]
+    for step in facts.trace.steps:
+        values += (step.text, step.tool_name, step.error, step.raw_arguments, step.output)
+        values += (step.arguments, step.metadata, *step.citations)
+    return values
+
+
+def _has_blob(step: Step) -> bool:
+    return next(_blobs(step), None) is not None
+
+
+class _Scan:
+    """One scan of a trace, text by text."""
+
+    __slots__ = ("facts", "judged", "patterns", "worker")
 
     def __init__(
         self, judged: Judged, facts: Facts, patterns: tuple[str, ...], worker: Worker | None
@@ -52,37 +82,23 @@ class _Scan:
         self.facts = facts
         self.patterns = patterns
         self.worker = worker
-        linear = tuple(each for each in patterns if not (worker and worker.runs(each)))
-        self.screen = screen(linear) if len(linear) == len(patterns) else None
 
     def published(self) -> None:
         """Scan the blobs of the specification, which the score counts."""
-        steps = [(step, list(_blobs(step))) for step in self.facts.trace.steps]
-        texts = [text for _, blobs in steps for text, _ in blobs]
-        self.judged.applicable = bool(texts)
-        self.judged.total = len(texts)
-        matches = 0
-        if self._may_match(texts):
-            for step, blobs in steps:
-                anchor = self.facts.anchor(step)
-                matches += sum(self._found("ARH-SAF-001", anchor, blob) for blob in blobs)
-        self.judged.passed = max(0, len(texts) - matches)
+        blobs = matches = 0
+        for step in self.facts.trace.steps:
+            anchor = self.facts.anchor(step)
+            for blob in _blobs(step):
+                blobs += 1
+                matches += self._found("ARH-SAF-001", anchor, blob)
+        self.judged.applicable = blobs > 0
+        self.judged.total = blobs
+        self.judged.passed = max(0, blobs - matches)
 
     def beyond(self) -> None:
         """Scan what the specification does not name."""
-        hidden = list(self._hidden())
-        if self._may_match([text for _, (text, _) in hidden]):
-            for anchor, blob in hidden:
-                self._found("ARH-SAF-002", anchor, blob)
-
-    def _may_match(self, texts: list[str]) -> bool:
-        """Return whether any pattern may be found in any of the texts."""
-        if not texts:
-            return False
-        if self.screen is None:
-            return True
-        found = self.screen.search(joined(texts))  # type: ignore[arg-type]  # bytes are searched too
-        return found is not None
+        for anchor, blob in self._hidden():
+            self._found("ARH-SAF-002", anchor, blob)
 
     def _found(self, rule: str, anchor: str | None, blob: Blob) -> int:
         """Add a finding for each pattern that matches a blob, and return how many did."""
@@ -170,12 +186,17 @@ def _named(texts: Iterable[str], where: str) -> Iterator[Blob]:
 
 
 def undisguised(text: str) -> Iterator[str]:
-    """Yield what a text becomes without escapes, invisible characters and look-alike forms."""
+    """Yield what a text becomes without escapes, invisible characters and look-alike forms.
+
+    Of texts that are joined by line feeds it becomes the same as of each by itself.
+    """
     plain = text
     if "\\u" in text:
         plain = _ESCAPES.sub(lambda match: chr(int(match[1], 16)), plain)
     if not plain.isascii():
-        folded = unicodedata.normalize("NFKC", plain)
-        plain = "".join(char for char in folded if unicodedata.category(char) != "Cf")
+        plain = unicodedata.normalize("NFKC", plain)
+        invisible = [char for char in set(plain) if unicodedata.category(char) == "Cf"]
+        if invisible:
+            plain = plain.translate(dict.fromkeys(map(ord, invisible)))
     if plain != text:
         yield plain

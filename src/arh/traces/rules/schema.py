@@ -6,15 +6,14 @@ type that does not exist, is said and costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.regex import searchable
+from arh.traces.arg_specs import FITS, ArgSpec, is_number, nearest_type
 from arh.traces.facts import Facts, identity, plain
 from arh.traces.findings import Judged, shown
-from arh.traces.patterns import matcher
-from arh.traces.policy import ArgSpec, Policy, ToolSchema, nearest_type
+from arh.traces.patterns import matches
+from arh.traces.policy import Policy, ToolSchema
 from arh.traces.regex_worker import Worker
 from arh.traces.trace import Step, shown_type
 
@@ -53,7 +52,9 @@ def _judge_call(
         return
     schema = policy.allowed_tools.get(step.tool_name)
     if schema is not None:
-        _Call(judged, facts, step, schema, worker).judge()
+        arguments = step.arguments or {}
+        if not _is_surely_right(schema, arguments):
+            _Call(judged, facts, step, schema, worker).judge(arguments)
     elif not policy.allow_unlisted_tools:
         judged.add(
             "ARH-SCH-001",
@@ -63,6 +64,18 @@ def _judge_call(
             observed=shown(step.tool_name),
             subject=step.tool_name,
         )
+
+
+def _is_surely_right(schema: ToolSchema, arguments: dict[str, JsonValue]) -> bool:
+    """Return whether nothing is wrong with the arguments, at a glance: most calls end here."""
+    if not schema.required_arguments.keys() <= arguments.keys():
+        return False
+    declared = schema.declared
+    for name, value in arguments.items():
+        spec = declared.get(name)
+        if spec is None or not spec.is_surely_right(value):
+            return False
+    return True
 
 
 class _Call:
@@ -84,18 +97,17 @@ class _Call:
         self.schema = schema
         self.worker = worker
 
-    def judge(self) -> None:
+    def judge(self, arguments: dict[str, JsonValue]) -> None:
         """Judge that all required arguments are there, then each that is there."""
-        arguments = self.step.arguments or {}
         for name in self.schema.required_arguments:
             if name not in arguments:
                 self._found("ARH-SCH-003", name, "is missing", "a value", "no value")
         for name, value in arguments.items():
             spec = self.schema.declared.get(name)
-            if spec is not None:
-                self._value(name, value, spec)
-            else:
+            if spec is None:
                 self._found("ARH-SCH-005", name, "is not declared")
+            elif not spec.is_surely_right(value):
+                self._value(name, value, spec)
 
     def _found(
         self,
@@ -149,7 +161,7 @@ class _Call:
                     subject=name,
                 )
         else:
-            matched = matcher(pattern).fullmatch(searchable(value)) is not None
+            matched = matches(pattern, value)
         if not matched:
             said = "does not match its pattern"
             self._found("ARH-SCH-008", name, said, f"a match of {shown(pattern)}", _kind(value))
@@ -171,26 +183,12 @@ def _equal(value: JsonValue, other: JsonValue) -> bool:
     """Return whether two values are the same JSON value: 1 and 1.0 are, 1 and true are not."""
     if type(value) is type(other) and not isinstance(value, dict | list):
         return value == other
-    if _is_number(value) and _is_number(other):
+    if is_number(value) and is_number(other):
         return value == other
     return type(value) is type(other) and identity(value) == identity(other)
 
 
-def _is_number(value: object) -> bool:
-    return type(value) is int or type(value) is float
-
-
 BITS_SHOWN_MAX: Final = 128
-
-FITS: Final[dict[str, Callable[[object], bool]]] = {
-    "any": lambda _: True,
-    "str": lambda value: isinstance(value, str),
-    "int": lambda value: type(value) is int,
-    "float": _is_number,
-    "bool": lambda value: isinstance(value, bool),
-    "list": lambda value: isinstance(value, list),
-    "dict": lambda value: isinstance(value, dict),
-}
 
 
 def _python_type(value: object) -> str:
@@ -202,7 +200,7 @@ def _kind(value: object) -> str:
     """Return what a value is without what it says: it may be a secret, and reports are public."""
     if isinstance(value, str):
         return f"text of {len(value)} characters"
-    return _number_shown(value) if _is_number(value) else shown_type(value)
+    return _number_shown(value) if is_number(value) else shown_type(value)
 
 
 def _number_shown(value: object) -> str:
