@@ -17,6 +17,7 @@ from arh.foreign import ForeignFailure, call
 from arh.harness.authoring.patterns import check_pack
 from arh.model.scripts import Scripts
 from arh.records.execution import Tool
+from arh.records.external import ExternalState
 from arh.records.packs import ClaimPattern, CollectionSpec, WorkflowPack
 from arh.records.tools import Effect, Milestone, ToolManifest
 from arh.security.credentials import CredentialVault, assert_unexposed
@@ -48,6 +49,7 @@ class Configuration:
     scripts: Scripts
     vault: CredentialVault = field(default_factory=lambda: CredentialVault({}))
     addresses: Mapping[str, str] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ def configure(pack: WorkflowPack, scripts: Scripts) -> Configuration:
     vault = credentials(manifests)
     assert_unexposed(vault, exposed_texts(pack, os.environ))
     addresses = service_addresses(pack, os.environ)
-    return Configuration(pack, registry, policies, scripts, vault, addresses)
+    states = state_addresses(pack, os.environ)
+    return Configuration(pack, registry, policies, scripts, vault, addresses, states)
 
 
 def credentials(manifests: Iterable[ToolManifest]) -> CredentialVault:
@@ -134,6 +137,47 @@ def _of_served(pack: WorkflowPack, found: Mapping[str, str]) -> Iterator[Problem
         if manifest.effect is Effect.TRANSACTIONAL:
             hint = "its effect is not in our transaction: make it keyed_remote, remote or read"
             yield Problem("a transactional tool has no service", "", pack.name, None, at, hint)
+
+
+def state_addresses(pack: WorkflowPack, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return where the state of each outside system is read.
+
+    Raises:
+        AuthoringError: A source names a collection or tool that it cannot stand for.
+    """
+    problems = [problem for source in pack.external for problem in _of_source(source, pack)]
+    names = [name for source in pack.external for name in source.collections]
+    problems += [
+        Problem(quoted(name), "one source of a collection", pack.name, None, "external")
+        for name in sorted({name for name in names if names.count(name) > 1})
+    ]
+    if problems:
+        raise AuthoringError(*problems)
+    return {
+        source.name: environment.get(f"ARH_STATE_{source.name.upper()}", source.address)
+        for source in pack.external
+    }
+
+
+def _of_source(source: ExternalState, pack: WorkflowPack) -> Iterator[Problem]:
+    specs = {spec.name: spec for spec in pack.collections}
+    at = f"external.{source.name}"
+    for name in source.collections:
+        spec = specs.get(name)
+        if spec is None:
+            hint = closest(name, specs)
+            yield Problem(quoted(name), "a collection of the pack", pack.name, None, at, hint)
+        elif spec.seeded and source.prepare is None:
+            hint = "give the source a `prepare`, or the collection `seeded=False`"
+            yield Problem(f"nothing brings seeds to {name}", "", pack.name, None, at, hint)
+    for name in source.tools:
+        manifest = pack.manifests.get(name)
+        if manifest is None:
+            hint = closest(name, pack.manifests)
+            yield Problem(quoted(name), "a tool of the pack", pack.name, None, at, hint)
+        elif manifest.effect not in {Effect.REMOTE, Effect.KEYED_REMOTE}:
+            expected = "a tool of the class remote or keyed_remote"
+            yield Problem(f"{name} is {manifest.effect}", expected, pack.name, None, at)
 
 
 def service_variable(service: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from arh.agent.loop import ReferenceAgent
 from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
@@ -12,10 +12,13 @@ from arh.bootstrap.packs import Configuration
 from arh.ports.control import AttemptSource, SystemUnderEvaluation
 from arh.ports.environment import Environment
 from arh.ports.sue import Agent, DecisionPoint, Endpoint, Gateway, Model, Store, Telemetry
+from arh.records.external import Observation, Point
 from arh.records.setup import ActorSetup, RunSetup
 from arh.security.approvals import GrantStore
 from arh.security.decision_point import PolicyDecisionPoint
 from arh.security.policy import PolicySet
+from arh.sim.clock import pause, wall_ms
+from arh.state.external import Identity, Mirrors, Wall
 from arh.state.snapshot import Projection
 from arh.state.store import MemoryStore
 from arh.tools.attempts import AttemptLog
@@ -24,6 +27,7 @@ from arh.tools.gateway import Dependencies, PolicyGateway
 from arh.tools.services import Services
 
 FORGED = "forged"
+WALL = Wall(wall_ms, pause)
 
 
 @dataclass(slots=True)
@@ -37,6 +41,17 @@ class ComposedSystem:
     gateways: Mapping[str, Gateway]
     projected: Projection
     described: Mapping[str, str]
+    mirrors: Mirrors = field(default_factory=Mirrors)
+
+    def observe(
+        self, point: Point, attempts: Sequence[Mapping[str, object]]
+    ) -> tuple[Observation, ...]:
+        """Return how the reading of each outside system went, its changes entered."""
+        return self.mirrors.observe(point, attempts)
+
+    def close(self) -> None:
+        """Let go of outside systems."""
+        self.mirrors.close()
 
     def agent(self, actor: str) -> Agent:
         """Return the agent of an actor."""
@@ -84,7 +99,9 @@ class Composer:
 
     def __call__(self, setup: RunSetup, env: Environment) -> SystemUnderEvaluation:
         """Return a fresh system that shares nothing mutable with any other run."""
-        store = self.seeded_store(setup, env)
+        mirrors = self.mirrors(setup)
+        store = self.seeded_store(replace(setup, seeds=mirrors.start(setup.seeds)), env)
+        mirrors.enter_into(store)
         attempts = AttemptLog()
         return ComposedSystem(
             store=store,
@@ -94,6 +111,7 @@ class Composer:
             gateways=self.gateways(setup, env, store, attempts),
             projected=Projection(store.reader(), self.configuration.pack.collections),
             described=self.identity(setup),
+            mirrors=mirrors,
         )
 
     def seeded_store(self, setup: RunSetup, env: Environment) -> MemoryStore:
@@ -101,6 +119,14 @@ class Composer:
         store = MemoryStore(env.clock)
         store.seed(setup.seeds, [spec.name for spec in self.configuration.pack.collections])
         return store
+
+    def mirrors(self, setup: RunSetup) -> Mirrors:
+        """Return what reads the systems of the team's own for this run."""
+        configuration = self.configuration
+        if not configuration.pack.external:
+            return Mirrors()
+        actors = {a.actor: Identity(a.context.subject, a.context.tenant) for a in setup.actors}
+        return Mirrors.of(configuration.pack, configuration.states, WALL, actors)
 
     def model(self, actor: ActorSetup) -> Model:
         """Return the model that the actor's configuration names."""

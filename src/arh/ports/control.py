@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from arh.ports.environment import Environment
@@ -10,6 +10,7 @@ from arh.ports.sue import Agent, Gateway, Model, Store
 from arh.records.control.evidence import Evidence
 from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import EvaluationResult
+from arh.records.external import Observation, Point
 from arh.records.packs import WorkflowPack
 from arh.records.setup import RunSetup
 
@@ -41,6 +42,19 @@ class SystemUnderEvaluation(Protocol):
 
     def gateway(self, actor: str) -> Gateway:
         """Return the gateway bound to an actor's trusted identity."""
+        ...
+
+    def observe(
+        self, point: Point, attempts: Sequence[Mapping[str, object]]
+    ) -> tuple[Observation, ...]:
+        """Read the outside systems whose state is judged, and enter what changed into the store.
+
+        At the start, say how they were read when the system was composed.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of everything outside."""
         ...
 
     def projection(self) -> str:

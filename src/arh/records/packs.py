@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from arh.canonical import Json
 from arh.records.execution import Tool
+from arh.records.external import ExternalState
 from arh.records.tools import Milestone, ToolManifest
 
 
@@ -98,6 +99,7 @@ class WorkflowPack:
     foreign_effects: tuple[str, ...] = ()
     languages: tuple[str, ...] = ("en",)
     services: tuple[RemoteService, ...] = ()
+    external: tuple[ExternalState, ...] = ()
     system_prompt: str = field(default="", repr=False)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Time: the virtual clock of a run, and the two readings of the machine's own time.
+"""Time: the virtual clock of a run, and what is asked of the machine's own time.
 
 A run's time moves only when something in the run says that time passes, so a slow machine changes
 no verdict. Each run has a clock of its own: nothing that happened in another run can expire its
@@ -43,6 +43,11 @@ class VirtualClock:
 def wall_ms() -> float:
     """Return monotonic milliseconds of this machine, from an arbitrary start."""
     return time.perf_counter_ns() / 1e6
+
+
+def pause(ms: int) -> None:
+    """Return after `ms` milliseconds of this machine's time: for what lies outside of every run."""
+    time.sleep(ms / 1000)
 
 
 def epoch_ns() -> int:

@@ -47,6 +47,7 @@ class MemoryStore:
         self._names: tuple[str, ...] = SYSTEM_COLLECTIONS
         self._versions = [start(SYSTEM_COLLECTIONS)]
         self._entries: list[CommitEntry] = []
+        self._mirrored: frozenset[str] = frozenset()
         self._seeded = False
         self._committing = False
 
@@ -62,6 +63,24 @@ class MemoryStore:
         """Make these collections exist, if only as empty ones."""
         self._names = tuple(dict.fromkeys((*self._names, *names)))
         self._versions[-1] = self._versions[-1].declare(self._names)
+
+    def mirror(self, names: Iterable[str]) -> None:
+        """Let these collections show another system's rows: transactions cannot write them."""
+        self._mirrored = frozenset(names)
+
+    def mirrors(self, name: str) -> bool:
+        """Return whether the collection shows another system's rows."""
+        return name in self._mirrored
+
+    def observed(
+        self, operation: Operation, changes: Iterable[tuple[RecordId, Json | None]]
+    ) -> int:
+        """Enter what another system was seen to have changed; return the entry's sequence."""
+        before = self._versions[-1]
+        after, changed = _applied(before, changes)
+        self._versions.append(after)
+        self._entries.append(self._entry(operation, before, after, changed))
+        return after.sequence
 
     def seed(self, records: Iterable[SeedRecord], collections: Iterable[str] = ()) -> None:
         """Put the records that exist before the run, at sequence 0 and without commit entries.
@@ -211,22 +230,12 @@ class Transaction:
 
     def applied_to(self, before: Version) -> tuple[Version, tuple[Change, ...]]:
         """Return the version after the writes, and what they changed in it."""
-        after = before
-        sequence = before.sequence + 1
-        changed = []
-        for identity, write in self._writes.items():
-            old = before.of(identity)
-            if write.value is not None:
-                revision = before.next_revision(identity)
-                after = after.put(sequence, _record(identity, revision, write.value))
-                changed.append((identity, old))
-            elif old is not None:
-                after = after.remove(sequence, old)
-                changed.append((identity, old))
-        return after, tuple([_change(at, old, before, after) for at, old in changed])
+        return _applied(before, [(at, write.value) for at, write in self._writes.items()])
 
     def _write(self, own: RecordId, value: Json | None, expected: int | None) -> None:
         """Buffer one write; a second one of a record keeps what the first one expects."""
+        if self._store.mirrors(own[0]):
+            raise PermissionError("the collection is another system's: only its own tools write it")
         first = self._writes.get(own)
         if first is None:
             self._writes[own] = _Write(value, expected)
@@ -336,6 +345,25 @@ class _Write:
     def __init__(self, value: Json | None, expected: int | None) -> None:
         self.value = value
         self.expected = expected
+
+
+def _applied(
+    before: Version, writes: Iterable[tuple[RecordId, Json | None]]
+) -> tuple[Version, tuple[Change, ...]]:
+    """Return the version after the writes, `None` to remove, and what they changed in it."""
+    after = before
+    sequence = before.sequence + 1
+    changed = []
+    for identity, value in writes:
+        old = before.of(identity)
+        if value is not None:
+            revision = before.next_revision(identity)
+            after = after.put(sequence, _record(identity, revision, value))
+            changed.append((identity, old))
+        elif old is not None:
+            after = after.remove(sequence, old)
+            changed.append((identity, old))
+    return after, tuple([_change(at, old, before, after) for at, old in changed])
 
 
 def entry_digest(entry: CommitEntry) -> str:

@@ -285,7 +285,7 @@ def _done(evidence: Evidence, pack: WorkflowPack) -> frozenset[str]:
     """Return the tools that did what they are for: a write committed, a read answered."""
     writing = {name for name, manifest in manifests(pack).items() if manifest.writes}
     read = {call.tool for call in evidence.calls if call.executed} - writing
-    return frozenset({commit.tool for commit in evidence.commits} | read)
+    return frozenset({c.tool for c in evidence.commits if c.effective} | read)
 
 
 # --- facts ---------------------------------------------------------------------------------------

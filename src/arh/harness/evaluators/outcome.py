@@ -157,13 +157,14 @@ def _inconsistent(initial: StateView, final: StateView, states: States) -> Itera
 def _unresolved(evidence: Evidence, states: States, pack: WorkflowPack) -> tuple[CallEvidence, ...]:
     """Return the last attempt of each write that may or may not have taken effect.
 
-    The store's entries settle what happened inside it. A remote effect is settled only by the last
-    word of its own operation, and nothing is settled where the state cannot be read.
+    The store's entries settle what happened inside it, and so they do for a remote whose own state
+    was read. Any other remote effect is settled only by the last word of its own operation, and
+    nothing is settled where the state cannot be read.
     """
     if all(call.commit_belief != "unknown" for call in evidence.calls):
         return ()
     settled_by_store = states.final is not None and states.effects is not None
-    remote = _remote_tools(pack)
+    remote = _remote_tools(pack) - evidence.sourced
     last = {call.operation_id or call.call_id: call for call in evidence.calls}
     return tuple(
         call

@@ -16,6 +16,7 @@ from jiter import from_json
 from arh.canonical import Refused, parse
 from arh.harness.evidence import reading
 from arh.harness.evidence.delivery import deliveries
+from arh.harness.evidence.outside import Outside
 from arh.harness.evidence.reconcile import reconcile
 from arh.harness.evidence.states import final_state
 from arh.records.control.evidence import (
@@ -54,7 +55,8 @@ def build_evidence(
     """
     book = _Book(run_id, lines, read)
     header, end = book.single("run_started"), book.single("run_ended")
-    commits = book.read(reading.read_commit, "state_changed")
+    outside = Outside.of(header, end)
+    commits = book.read(partial(reading.read_commit, sourced=outside.tools), "state_changed")
     calls = _placed(book, commits)
     exchanges = _exchanges(book)
     checks = book.read(reading.read_invariants, "invariant_checked")
@@ -71,12 +73,13 @@ def build_evidence(
         faults=deliveries(faults, book.events, calls, exchanges),
         finishes=book.read(reading.read_finish, "agent_finished"),
         invariants=tuple(check for several in checks for check in several),
-        initial=initial,
-        final=final_state(initial, commits),
+        initial=outside.of_view(initial),
+        final=outside.of_view(final_state(initial, commits)),
         termination=str(end.get("termination", "")),
         stopped_by=str(end.get("stopped_by", "")),
         stop_detail=str(end.get("detail", "")),
-        discrepancies=reconcile(calls, commits, end, initial),
+        discrepancies=(*reconcile(calls, commits, end, initial), *outside.discrepancies()),
+        sourced=outside.tools,
         # The last, once everything else was read.
         problems=(*book.problems, *book.ended_with(end)),
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any, Final
 
+from arh.harness.evidence.outside import took_effect
 from arh.records.control.evidence import (
     ApprovalEvidence,
     CallEvidence,
@@ -121,8 +122,8 @@ def _approval(data: Data | None) -> ApprovalEvidence | None:
     return ApprovalEvidence(*_APPROVED(data))
 
 
-def read_commit(event: Event) -> CommitEvidence:
-    """Read a commit entry of the store."""
+def read_commit(event: Event, *, sourced: frozenset[str] = frozenset()) -> CommitEvidence:
+    """Read a commit entry of the store; effects of `sourced` tools are seen in another system."""
     d = event.data
     _check_names(d)
     return CommitEvidence(
@@ -144,6 +145,7 @@ def read_commit(event: Event) -> CommitEvidence:
         changes=tuple(d["changes"]),
         state_before=d["state_before"],
         state_after=d["state_after"],
+        effective=took_effect(d["changes"], seen_outside=d["tool"] in sourced),
     )
 
 

@@ -107,7 +107,7 @@ def _beliefs(
     calls: Sequence[CallEvidence], commits: Sequence[CommitEvidence]
 ) -> Iterator[Discrepancy]:
     committed = {commit.operation_id for commit in commits}
-    callers = {commit.call_id for commit in commits}
+    callers = {commit.call_id for commit in commits if commit.effective}
     for call in calls:
         held = bool(call.operation_id) and call.operation_id in committed
         if call.commit_belief in BELIEVED_COMMITTED and not held:

@@ -35,7 +35,7 @@ class Heard:
         self._patterns = pack.identifiers
         self._tools = pack.manifests
         self._money = pack.amounts
-        self._committed = {commit.operation_id for commit in evidence.commits} - {""}
+        self._committed = {c.operation_id for c in evidence.commits if c.effective} - {""}
         self._waiting = iter(_told(evidence, actor))
         self._next = next(self._waiting, None)
         self._texts: list[str] = []

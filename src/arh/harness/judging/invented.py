@@ -24,7 +24,7 @@ _WORDS_MAX: Final = 120
 
 def committed_writes(evidence: Evidence) -> tuple[CallEvidence, ...]:
     """Return the first attempt of every operation that committed, in order."""
-    operations = {commit.operation_id for commit in evidence.commits} - {""}
+    operations = {c.operation_id for c in evidence.commits if c.effective} - {""}
     first: dict[str, CallEvidence] = {}
     for call in evidence.calls if operations else ():
         if call.operation_id in operations:

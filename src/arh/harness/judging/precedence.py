@@ -38,7 +38,7 @@ class Path:
 
     def __init__(self, evidence: Evidence) -> None:
         """Join attempts and commit entries by call."""
-        self.commits = {c.call_id: c for c in evidence.commits if c.call_id}
+        self.commits = {c.call_id: c for c in evidence.commits if c.call_id and c.effective}
         self._evidence = evidence
 
     @cached_property

@@ -100,5 +100,5 @@ def _met_an_outage(call: CallEvidence) -> bool:
 
 def _held(call: CallEvidence, evidence: Evidence) -> bool:
     """Return true if a call that met an outage of a control was told so and had no effect."""
-    committed = any(commit.call_id == call.call_id for commit in evidence.commits)
+    committed = any(c.call_id == call.call_id and c.effective for c in evidence.commits)
     return not call.executed and not committed

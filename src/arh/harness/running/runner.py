@@ -10,7 +10,7 @@ of the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -32,6 +32,7 @@ from arh.harness.vocabulary.assertions import InvariantChecker
 from arh.ports.control import Build
 from arh.ports.sue import Agent, Telemetry
 from arh.records.control.evidence import StateView
+from arh.records.external import Observation, Point
 from arh.records.packs import WorkflowPack
 from arh.records.setup import ActorSetup
 from arh.records.state import CommitEntry
@@ -114,12 +115,15 @@ class _Run:
             amounts=composition.amounts,
         )
         self.commits = 0
+        self.sources: dict[int, str] = {}
+        self.read: dict[str, Observation] = {}
         self.sessions: dict[str, RunSession] = {}
         self.ends: list[str] = []
 
     def begin(self) -> None:
         """Record the header and the seeded state, and check the invariants once."""
         self.recorder.record("run_started", "runner", self._header())
+        self._observe("start", ())
         digest = self.reader.digest()
         if digest not in self.bench.states:
             state = redacted_state(self.bench.redact, captured(self.reader))
@@ -144,10 +148,12 @@ class _Run:
 
     def end(self) -> RunOutput:
         """Settle what is left, look at the invariants once more and write the last line."""
+        self._observe("end", ())
         before = self._position()
         self._settle()
         self._check_invariants("the end")
         self.environment.close()
+        self.sue.close()
         self.recorder.record("run_ended", "runner", self._footer(before, self._position()))
         return RunOutput(
             self.setup.run_id,
@@ -233,16 +239,26 @@ class _Run:
 
     def _settle(self) -> None:
         """Record what the logs gained: effects first, then attempts, then the invariants."""
+        attempts = self.sue.attempts.drain()
+        if attempts:
+            self._observe("attempt", attempts)
         for entry in self.reader.changes_since(self.commits):
             self.commits += 1
-            self.recorder.record("state_changed", "store", commit_data(entry))
-        attempts = self.sue.attempts.drain()
+            source = self.sources.get(entry.sequence, "store")
+            self.recorder.record("state_changed", source, commit_data(entry))
         if not attempts:
             return
         where = {"state": self.reader.digest(), "projection": self.sue.projection()}
         for attempt in attempts:
             self.recorder.record("tool_call", "gateway", {**attempt, **where})
         self._check_invariants(str(attempts[-1]["call_id"]))
+
+    def _observe(self, point: Point, attempts: Sequence[Data]) -> None:
+        """Have the outside systems read, and put on record how that went."""
+        for seen in self.sue.observe(point, attempts):
+            self.sources.update(dict.fromkeys(seen.entries, seen.name))
+            self.read[seen.name] = seen
+            self.recorder.record("state_read", seen.name, {"point": point, **observed_data(seen)})
 
     def _check_invariants(self, after: str) -> None:
         results = self.invariants.check(self.reader)
@@ -290,6 +306,19 @@ class _Run:
             ],
             "faults": len(self.composition.faults),
             "defect": setup.defect,
+            **self._outside(),
+        }
+
+    def _outside(self) -> Data:
+        """Return whose word counts for which tools, where that is not the store's."""
+        external = self.bench.pack.external
+        if not external:
+            return {}
+        return {
+            "external": {
+                source.name: {"collections": list(source.collections), "tools": list(source.tools)}
+                for source in external
+            }
         }
 
     def _position(self) -> tuple[int, str]:
@@ -322,7 +351,23 @@ class _Run:
         recorded, has no end state that could be judged.
         """
         met = before == after and after[0] == self.commits
-        return {"source": "store", "revision": after[0], "reads": 2, "met": met}
+        own: Data = {"source": "store", "revision": after[0], "reads": 2, "met": met}
+        if self.read:
+            own["external"] = [observed_data(seen) for seen in self.read.values()]
+        return own
+
+
+def observed_data(seen: Observation) -> Data:
+    """Return the JSON form of one reading of an outside system."""
+    return {
+        "source": seen.name,
+        "met": seen.met,
+        "attempts": seen.attempts,
+        "revision": seen.revision,
+        "watermark": seen.watermark,
+        "problem": seen.problem,
+        "entries": list(seen.entries),
+    }
 
 
 def commit_data(entry: CommitEntry) -> Data:

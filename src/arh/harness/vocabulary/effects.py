@@ -166,10 +166,10 @@ def manifests(pack: WorkflowPack) -> Mapping[str, ToolManifest]:
 
 
 def by_operation(commits: Iterable[CommitEvidence]) -> dict[str, list[CommitEvidence]]:
-    """Return the commit entries by operation; an operation without an id has none."""
+    """Return the effective commit entries by operation; one without an id has none."""
     found: dict[str, list[CommitEvidence]] = {}
     for commit in commits:
-        if commit.operation_id:
+        if commit.operation_id and commit.effective:
             found.setdefault(commit.operation_id, []).append(commit)
     return found
 

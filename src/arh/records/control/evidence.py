@@ -118,7 +118,11 @@ class CallEvidence:
 @quick
 @dataclass(frozen=True, slots=True)
 class CommitEvidence:
-    """One commit entry of the store: the truth about an effect."""
+    """One commit entry of the store: the truth about an effect.
+
+    One that is not `effective` only keeps the books of a call to a remote: its intent, that this
+    came to nothing, or what a remote reported whose state is read from itself.
+    """
 
     event_id: str
     seq: int
@@ -138,6 +142,7 @@ class CommitEvidence:
     changes: tuple[Mapping[str, Any], ...]
     state_before: str
     state_after: str
+    effective: bool = True
 
 
 @quick
@@ -274,8 +279,8 @@ class Discrepancy:
 class Evidence:
     """Everything known of one run.
 
-    `derived` keeps what `harness.judging.derived.once` has worked out of the rest; a copy begins
-    without.
+    `sourced` are the tools whose effects were read from a team's own system. `derived` keeps what
+    `harness.judging.derived.once` has worked out of the rest; a copy begins without.
     """
 
     run_id: str
@@ -297,6 +302,7 @@ class Evidence:
     stop_detail: str
     discrepancies: tuple[Discrepancy, ...]
     problems: tuple[str, ...] = ()
+    sourced: frozenset[str] = frozenset()
     derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def commit_of(self, operation_id: str) -> CommitEvidence | None:
