@@ -14,16 +14,19 @@ PYENV_ROOT ?= $(HOME)/.pyenv
 CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 $(wildcard $(PYENV_ROOT)/versions/3.1[123].*/bin/python)
 NEW_ENOUGH := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help install gate test lint format bench fuzz mutation lock clean
+.PHONY: help install gate test test-frameworks lint format bench fuzz mutation lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 gate: $(STAMP) ## decide whether the packaged agent may ship (scorecard in reports/latest/)
 	@$(VENV_PYTHON) -m arh.harness.release_gate
 
 test: $(STAMP) ## run every check: format, lint, types, imports, tests on each Python, workflows
 	@$(VENV_PYTHON) -m tools.check all
+
+test-frameworks: $(STAMP) ## run agents of well-known frameworks as the agent under test
+	@$(VENV_PYTHON) -m tools.frameworks
 
 lint: $(STAMP) ## run the checks that execute nothing
 	@$(VENV_PYTHON) -m tools.check lint

@@ -23,16 +23,18 @@ MUTATION_LOCK = ROOT / "tools" / "mutation.lock"
 STAMP = ".arh-installed"
 
 
-def ensure(folder: Path, *, python: str, version: str, lock: Path = LOCK) -> Path:
+def ensure(
+    folder: Path, *, python: str, version: str, lock: Path = LOCK, with_arh: bool = True
+) -> Path:
     """The environment in `folder` matches the lock; its interpreter is returned.
 
-    `python` is the command that makes a new environment, `version` its "major.minor". Raises
-    CalledProcessError if an installer fails: the stamp is written last, so the next call tries
-    again.
+    `python` is the command that makes a new environment, `version` its "major.minor". An agent's
+    environment is one without arh. Raises CalledProcessError if an installer fails: the stamp is
+    written last, so the next call tries again.
     """
     interpreter = interpreter_of(folder)
     stamp = folder / STAMP
-    wanted = fingerprint(version, lock)
+    wanted = fingerprint(version, lock, with_arh=with_arh)
     if interpreter.exists() and stamp.exists() and stamp.read_text("utf-8") == wanted:
         stamp.touch()
         return interpreter
@@ -40,16 +42,17 @@ def ensure(folder: Path, *, python: str, version: str, lock: Path = LOCK) -> Pat
     print(f"installing into {_shown(folder)} with Python {version} ...", flush=True)
     if version_of(str(interpreter)) != version:
         subprocess.run([python, "-m", "venv", "--clear", str(folder)], check=True)
-    _install(interpreter, lock)
+    _install(interpreter, lock, with_arh=with_arh)
     stamp.write_text(wanted, "utf-8")
     print(f"installed into {_shown(folder)} in {time.monotonic() - started:.0f} s", flush=True)
     return interpreter
 
 
-def fingerprint(version: str, lock: Path) -> str:
+def fingerprint(version: str, lock: Path, *, with_arh: bool = True) -> str:
     """A digest that changes exactly when something must be installed anew."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     packaging = [pyproject["build-system"], pyproject["project"], pyproject["tool"]["hatch"]]
+    packaging = packaging if with_arh else []
     digest = hashlib.sha256(lock.read_bytes())
     digest.update(json.dumps([version, packaging], sort_keys=True).encode())
     return digest.hexdigest() + "\n"
@@ -74,12 +77,14 @@ def version_of(python: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _install(interpreter: Path, lock: Path) -> None:
+def _install(interpreter: Path, lock: Path, *, with_arh: bool) -> None:
     pip = [str(interpreter), "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
     # The lock is complete, so nothing is left to resolve; hatchling and editables are in it, so
     # arh itself is installed without a second, isolated environment.
     subprocess.run([*pip, "--no-deps", "--require-hashes", "-r", str(lock)], check=True)
-    subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], check=True)
+    if with_arh:
+        editable = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
+        subprocess.run([*pip, *editable], check=True)
 
 
 def _shown(folder: Path) -> str:

@@ -139,3 +139,13 @@ def test_only_a_command_has_use_for_an_endpoint(agent: str | None) -> None:
     """The option with another agent is refused before anything runs."""
     with pytest.raises(AuthoringError, match="`--model-endpoint`: expected an --agent that is"):
         bootstrap.UnderTest.of(agent, model_endpoint=True)
+
+
+def test_a_run_that_broke_off_says_how() -> None:
+    """Whoever reads the run learns that the process ended, not only that it failed."""
+    tried = judged("raise SystemExit(3)")
+
+    (ended,) = [e for e in tried.output.evidence.events if e.kind == "agent_finished"]
+    assert tried.verdict.status == "fail"
+    assert ended.data["termination"] == "agent_error"
+    assert ended.data["detail"] == "the process ended without a final message"
