@@ -11,14 +11,20 @@ from arh.records.messages import Message, ToolReply, ToolRequest
 from arh.records.outcomes import ToolOutcome
 from arh.records.tasks import Task
 
-_CONTRACT = "Give your final answer as one JSON object that is valid under this JSON Schema:"
+# What a conversation is made by: a change here is a change of the configuration under test.
+CONTEXT_RULES = (
+    "system: the system text, then the contract and its schema, in one message",
+    "history: whole, in order, nothing shortened",
+    "tool reply: status, reason and result as one JSON object, under the request's own id",
+)
+CONTRACT = "Give your final answer as one JSON object that is valid under this JSON Schema:"
 
 
 def opening(task: Task) -> tuple[Message, ...]:
     """Return the system message, if there is anything to say in it, and the conversation so far."""
     parts = [task.system_prompt] if task.system_prompt else []
     if task.output_contract is not None:
-        parts.append(f"{_CONTRACT}\n{task.output_contract.data.decode()}")
+        parts.append(f"{CONTRACT}\n{task.output_contract.data.decode()}")
     if not parts:
         return task.messages
     return (Message("system", "\n\n".join(parts)), *task.messages)

@@ -9,6 +9,7 @@ Each module is one thing that a user chooses: the pack, the suite, what is under
 
 from __future__ import annotations
 
+from arh.bootstrap.model_arguments import add_model
 from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
 from arh.bootstrap.options import add_agent, add_seed, add_sources, sources, under_test
 from arh.bootstrap.packs import (
@@ -19,6 +20,7 @@ from arh.bootstrap.packs import (
     load_pack,
     pack_names,
 )
+from arh.bootstrap.prompt import prompt_bundle
 from arh.bootstrap.runs import idle_bench, idle_of, pipeline, replayer, trace_to
 from arh.bootstrap.subject import about
 from arh.bootstrap.suite import (
@@ -66,6 +68,7 @@ __all__ = [
     "UnderTest",
     "about",
     "add_agent",
+    "add_model",
     "add_seed",
     "add_sources",
     "configure",
@@ -79,6 +82,7 @@ __all__ = [
     "pack_names",
     "pipeline",
     "prepare",
+    "prompt_bundle",
     "reference_agent",
     "replayer",
     "sources",

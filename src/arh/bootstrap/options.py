@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
-from arh.bootstrap.suite import SEED, WORKFLOW, Sources
+from arh.bootstrap.suite import SEED, WORKFLOW, Sources, Suite
 from arh.bootstrap.under_test import UnderTest
 from arh.harness.option_types import seconds, seed
 
@@ -68,8 +69,10 @@ def sources(chosen: argparse.Namespace, *, scenarios: str | None = None) -> Sour
     )
 
 
-def under_test(chosen: argparse.Namespace) -> UnderTest:
+def under_test(chosen: argparse.Namespace, suite: Suite | None = None) -> UnderTest:
     """Return what is under test, checked: it can be started.
+
+    A model other than the scripted ones is asked for the workflow of `suite`.
 
     Raises:
         AuthoringError: It cannot.
@@ -81,4 +84,9 @@ def under_test(chosen: argparse.Namespace) -> UnderTest:
         mcp=chosen.agent_mcp,
     )
     made.agent.check()
-    return made
+    if suite is None:
+        return made
+    from arh.bootstrap.model_options import chosen_models
+
+    models = chosen_models(chosen, suite, made.agent.name)
+    return made if models is None else replace(made, models=models)

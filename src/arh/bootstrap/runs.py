@@ -38,8 +38,9 @@ def pipeline(
     composer = Composer(suite.configuration, agent.factory(), agent.name, models)
     redactor = Redactor(suite.pack, key=os.environ.get(REDACTION_KEY, "").encode())
     bench = Bench(composer, suite.pack, plan.digest, redact=redactor)
-    if agent.wall_s_max is not None:
-        bench.clock, bench.task_ms_max = "hybrid", agent.wall_s_max * 1000
+    walls = [wall for wall in (agent.wall_s_max, models.wall_s_max) if wall is not None]
+    if walls:
+        bench.clock, bench.task_ms_max = "hybrid", sum(walls) * 1000
     if tracing is not None:
         bench.telemetry = tracing.port
     replay, idle = replayer(suite, plan, under_test), idle_bench(suite, plan)
@@ -86,6 +87,7 @@ def replayer(suite: Suite, plan: RunPlan, under_test: UnderTest) -> Callable[[Lo
         "workflow": suite.pack.name if suite.pack.name != WORKFLOW else None,
         "seed": str(plan.seed) if plan.seed != SEED else None,
         **under_test.agent.options,
+        **under_test.models.options,
     }
     given = {name: value for name, value in named.items() if value is not None}
     options = "".join(_typed(name, value) for name, value in given.items())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 from arh import __version__
+from arh.bootstrap.prompt import prompt_bundle
 from arh.bootstrap.suite import Suite
 from arh.bootstrap.under_test import UnderTest
 from arh.canonical import digest
@@ -30,8 +30,10 @@ def about(
         workflow=f"{pack.name}@{pack.version}",
         agent=under_test.agent.name,
         model=under_test.models.name(models),
+        scripted=under_test.models.scripted,
+        mode=under_test.models.mode,
         model_digest=under_test.models.digest(models, configuration.scripts),
-        prompt_digest=hashlib.sha256(pack.system_prompt.encode()).hexdigest(),
+        prompt_digest=prompt_bundle(pack, under_test.agent.name, under_test.models).digest,
         tools_digest=configuration.registry.digest,
         policy=", ".join(policies),
         policy_digest=digest([configuration.policies[name].digest for name in policies]),

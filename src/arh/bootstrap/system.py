@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from arh.agent.loop import ReferenceAgent
 from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
 from arh.bootstrap.packs import Configuration
+from arh.bootstrap.prompt import prompt_bundle
 from arh.ports.control import AttemptSource, SystemUnderEvaluation
 from arh.ports.environment import Environment
 from arh.ports.sue import Agent, DecisionPoint, Endpoint, Gateway, Model, Store, Telemetry
@@ -107,7 +108,7 @@ class Composer:
             store=store,
             attempts=attempts,
             agents={a.actor: self.agent(a, env.telemetry) for a in setup.actors},
-            models={a.actor: env.wrap_model(self.model(a), a.actor) for a in setup.actors},
+            models={a.actor: env.wrap_model(self.model(a, setup), a.actor) for a in setup.actors},
             gateways=self.gateways(setup, env, store, attempts),
             projected=Projection(store.reader(), self.configuration.pack.collections),
             described=self.identity(setup),
@@ -128,9 +129,10 @@ class Composer:
         actors = {a.actor: Identity(a.context.subject, a.context.tenant) for a in setup.actors}
         return Mirrors.of(configuration.pack, configuration.states, WALL, actors)
 
-    def model(self, actor: ActorSetup) -> Model:
-        """Return the model that the actor's configuration names."""
-        return self.models.model(actor.model_configuration, self.configuration.scripts)
+    def model(self, actor: ActorSetup, setup: RunSetup) -> Model:
+        """Return the model of an actor: the one that its configuration names, or the user's."""
+        scripts, run = self.configuration.scripts, f"{setup.run_id}/{actor.actor}"
+        return self.models.model(actor.model_configuration, scripts, run=run)
 
     def decision_point(self, setup: RunSetup) -> DecisionPoint:
         """Return the decision point over the run's policy."""
@@ -195,7 +197,7 @@ class Composer:
             "agent": self.agent_id,
             "model": self.models.name(models),
             "model_digest": self.models.digest(models, self.configuration.scripts),
-            "prompt_digest": hashlib.sha256(pack.system_prompt.encode()).hexdigest(),
+            "prompt_digest": prompt_bundle(pack, self.agent_id, self.models).digest,
             "tools_digest": self.configuration.registry.digest,
             "policy": self.policy(setup).name,
             "policy_digest": self.policy(setup).digest,

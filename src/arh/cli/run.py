@@ -6,11 +6,13 @@ It reproduces a failure of CI.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from arh import bootstrap
+from arh.errors import safe
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.authoring.roots import find_root
 from arh.harness.exits import FAIL, INCONCLUSIVE, PASS
@@ -25,8 +27,13 @@ def main(argv: Sequence[str]) -> int:
     chosen = _parser().parse_args(argv)
     suite = bootstrap.prepare(bootstrap.sources(chosen, scenarios=found(chosen.scenario)))
     plan = plan_runs(suite.loaded.scenarios, seed=chosen.seed)
-    pipeline = bootstrap.pipeline(suite, plan, bootstrap.under_test(chosen))
+    under_test = bootstrap.under_test(chosen, suite)
+    if chosen.show_prompt:
+        return _prompt(suite, under_test)
+    pipeline = bootstrap.pipeline(suite, plan, under_test)
     codes = [shown(run, pipeline) for run in plan.runs]
+    for told in under_test.models.finish():
+        sys.stdout.write(f"{safe(told)}\n")
     return FAIL if FAIL in codes else INCONCLUSIVE if INCONCLUSIVE in codes else PASS
 
 
@@ -40,6 +47,18 @@ def shown(run: PlannedRun, pipeline: Pipeline) -> int:
     for told in (*run_lines(output.evidence.events), *verdict_lines(verdict)):
         sys.stdout.write(f"{told}\n")
     return _code(verdict)
+
+
+def _prompt(suite: bootstrap.Suite, under_test: bootstrap.UnderTest) -> int:
+    """Show all that a model is told besides the conversation, and run nothing."""
+    bundle = bootstrap.prompt_bundle(suite.pack, under_test.agent.name, under_test.models)
+    for located in suite.loaded.scenarios:
+        contract = located.scenario.runtime.output_contract
+        shown = "none" if contract is None else json.dumps(contract, ensure_ascii=True)
+        sys.stdout.write(f"{located.location}: output contract {shown}\n")
+    sys.stdout.write(json.dumps(bundle.document(), indent=2, ensure_ascii=True))
+    sys.stdout.write(f"\nprompt bundle {bundle.digest}\n")
+    return PASS
 
 
 def _code(verdict: ScenarioVerdict) -> int:
@@ -61,4 +80,8 @@ def _parser() -> argparse.ArgumentParser:
     bootstrap.add_sources(parser, scenarios=False)
     bootstrap.add_seed(parser)
     bootstrap.add_agent(parser)
+    bootstrap.add_model(parser)
+    parser.add_argument(
+        "--show-prompt", action="store_true", help="show the prompt bundle, and run nothing"
+    )
     return parser

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from arh.records.control.scenario import Category, Scenario
 from arh.records.control.verdict import ScenarioVerdict
 from arh.records.packs import WorkflowPack
-from arh.records.tasks import NON_PROGRESS
+from arh.records.tasks import HARNESS_ENDS, NON_PROGRESS
 
 Added = tuple[int, int] | Literal["unjudged", "nothing"]
 Counted = Callable[[Scenario, ScenarioVerdict | None], Added]
@@ -110,7 +110,7 @@ def count_abandoned(_scenario: Scenario, verdict: ScenarioVerdict | None) -> Add
 
 
 def _ended(verdict: ScenarioVerdict) -> bool:
-    return verdict.termination not in ("", "harness_error", "fixture_mismatch")
+    return verdict.termination not in ("", *HARNESS_ENDS)
 
 
 def count_evaluator_errors(_scenario: Scenario, verdict: ScenarioVerdict | None) -> Added:

@@ -70,8 +70,9 @@ def decide(
     judge = _Judge(_by_key(metrics), seen, baseline, about, profile.baseline_days_max)
     results = (*_implicit(seen), *(judge.result(gate) for gate in profile.gates))
     idle = all(gate.severity == "warning" for gate in profile.gates)
-    decision = worst(results, open_=about.partial or idle)
-    reasons = reasons_of(results, decision, partial=about.partial, idle=idle)
+    live = "" if about.scripted else about.model
+    decision = worst(results, open_=about.partial or idle or bool(live))
+    reasons = reasons_of(results, decision, partial=about.partial, idle=idle, live=live)
     return GateDecision(decision, tuple(reasons), results)
 
 
@@ -93,6 +94,7 @@ def reasons_of(
     *,
     partial: bool = False,
     idle: bool = False,
+    live: str = "",
 ) -> Iterator[str]:
     """Yield one sentence for each gate that kept the release from passing, failures first."""
     blocking = [result for result in results if result.severity != "warning"]
@@ -102,6 +104,8 @@ def reasons_of(
                 yield f"gate {result.gate} {verb}: {result.reason}"
     if partial:
         yield "only a part of the suite was run, and a part can never pass"
+    if live:
+        yield f"the model is {live} and ran once on each scenario: no sample, so no pass"
     if decision == "pass":
         kind = "blocking" if all(r.severity == "blocking" for r in blocking) else "deciding"
         yield f"all {plural(len(blocking), f'{kind} gate')} passed"

@@ -41,6 +41,7 @@ from arh.render.pages import page_paths
 STARTED: Final = "started"
 STRIKING: Final = frozenset({"tool", "fault", "boundary"})
 SCRIPTED: Final = "shows the controls around the model, not the model"
+ASIDE: Final = "in place of the scenarios' scripts"
 NOT_SHOWN: Final = (
     "that the expected outcomes are the right ones: what a suite says is enforced, right or wrong",
     "anything about a path, tool, fault or attack that no scenario contains",
@@ -52,6 +53,9 @@ NOT_SHOWN: Final = (
 NOT_SHOWN_SCRIPTED: Final = (
     "how a live model behaves: the model followed a script, so no rate here is a sample",
     "that a model resists an injected instruction: a script reads none",
+)
+NOT_SHOWN_LIVE: Final = (
+    "how often a live model would do the same: each scenario was run once, which is no sample",
 )
 _STATUS_FIELDS: Final = {
     "pass": "passed",
@@ -115,7 +119,7 @@ def build(
         ),
         warnings=tuple(_warnings(profile, decision, seen, covered, verdicts, notes)),
         baseline=_baseline(baseline, about, profile),
-        not_shown=(*NOT_SHOWN, *(NOT_SHOWN_SCRIPTED if about.scripted else ())),
+        not_shown=(*NOT_SHOWN, *(NOT_SHOWN_SCRIPTED if about.scripted else NOT_SHOWN_LIVE)),
     )
 
 
@@ -127,7 +131,7 @@ def started(about: About) -> Scorecard:
 
 def subject_line(about: About) -> str:
     """Return what the scorecard is about, and what it is not about."""
-    model = f"scripted model ({SCRIPTED})" if about.scripted else f"model {about.model}"
+    model = f"scripted model ({SCRIPTED})" if about.scripted else f"model {about.model} ({ASIDE})"
     return f"agent {about.agent} on workflow {about.workflow} with {model}, mode {about.mode}"
 
 

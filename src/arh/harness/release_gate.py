@@ -81,7 +81,7 @@ def prepared(options: argparse.Namespace) -> Trial:
         AuthoringError: Anything of it is missing or wrong; nothing has run.
     """
     suite = bootstrap.prepare(bootstrap.sources(options))
-    under_test = bootstrap.under_test(options)
+    under_test = bootstrap.under_test(options, suite)
     plan = plan_runs(suite.loaded.scenarios, seed=options.seed, only=options.only)
     partial = bool(options.only) or suite.roots["scenarios"].is_line
     return Trial(
@@ -109,6 +109,7 @@ def decided(trial: Trial, console: Console) -> Scorecard:
     own = Diagnostics(lambda: diagnostics(sys.stderr))
     writer = EvidenceWriter(report.evidence, trial.plan, redact=pipeline.bench.redact)
     verdicts = run_suite(trial.plan, pipeline, writer, told=_telling(console, own))
+    told = trial.under_test.models.finish()
     if tracing is not None:
         tracing.close()
     own.finished(
@@ -118,7 +119,8 @@ def decided(trial: Trial, console: Console) -> Scorecard:
     manifest = writer.close({"arh": about.arh, "about": _plain(about)})
     kept = read_back(report.evidence, manifest)
     about = replace(about, evidence=manifest, runs_recorded=kept.intact)
-    scorecard = _scorecard(trial, about, verdicts, (*writer.problems, *kept.problems))
+    problems = [f"evidence: {each}" for each in (*writer.problems, *kept.problems)[:PROBLEMS_MAX]]
+    scorecard = _scorecard(trial, about, verdicts, (*told, *problems))
     for problem in report.finish(scorecard, verdicts):
         sys.stderr.write(f"{safe(problem)}\n")
     if trial.save_baseline is not None:
@@ -145,7 +147,7 @@ def _not_redacted(pipeline: Pipeline) -> int:
 
 
 def _scorecard(
-    trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict], problems: Sequence[str]
+    trial: Trial, about: About, verdicts: Sequence[ScenarioVerdict], told: Sequence[str]
 ) -> Scorecard:
     suite, plan, profile = trial.suite, trial.plan, trial.profile
     notes = (*suite.loaded.passed_over, *suite.loaded.notes)
@@ -158,10 +160,7 @@ def _scorecard(
         metrics,
         SuiteRun(plan, tuple(verdicts), suite.pack, frozenset(RULES)),
         baseline=trial.baseline,
-        notes=[
-            *(f"evidence: {problem}" for problem in problems[:PROBLEMS_MAX]),
-            *(f"{note.location}: {note.text}" for note in notes),
-        ],
+        notes=[*told, *(f"{note.location}: {note.text}" for note in notes)],
     )
 
 
@@ -197,6 +196,7 @@ def parser() -> argparse.ArgumentParser:
     bootstrap.add_sources(made)
     bootstrap.add_seed(made)
     bootstrap.add_agent(made)
+    bootstrap.add_model(made)
     add = made.add_argument
     add("--profile", metavar="FILE", help="gate profile, by path or name (default conformance)")
     add("--baseline", type=Path, metavar="FILE", help="baseline that regression gates compare with")

@@ -93,12 +93,32 @@ class ModelRequest:
     output_tokens_max: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Who answered a live model's call, as the server says; the agent never sees it.
+
+    `trouble` is a word or two on why no reply came, and empty where one did. `first_ms` is the time
+    to the first token, where the reply was streamed. `metered` says that the usage is the server's.
+    """
+
+    model: str = ""
+    fingerprint: str = ""
+    reply_id: str = ""
+    first_ms: int | None = None
+    trouble: str = ""
+    metered: bool = False
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """One answer of a model; `model` identifies it as the adapter knows it."""
+    """One answer of a model; `model` identifies it as the adapter knows it.
+
+    `served` is there where the model was a live one, or a recording of one.
+    """
 
     decision: Decision
     usage: Usage = Usage()
     latency_ms: int = 0
     model: str = ""
+    served: Served | None = None

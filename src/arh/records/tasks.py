@@ -35,13 +35,20 @@ Termination = Literal[
     "watchdog",
     "hung",
     "harness_error",
+    "live_budget",
+    "live_outage",
 ]
 BUDGETS: tuple[Budget, ...] = get_args(Budget)
 NON_PROGRESS: tuple[NonProgress, ...] = get_args(NonProgress)
 # The ends that an agent may name in its report; it is believed in no other.
 AGENT_ENDS: tuple[AgentEnd, ...] = get_args(AgentEnd)
 # The ends that are the harness's own trouble, and say nothing about an agent.
-HARNESS_ENDS: tuple[Termination, ...] = ("fixture_mismatch", "harness_error")
+HARNESS_ENDS: tuple[Termination, ...] = (
+    "fixture_mismatch",
+    "harness_error",
+    "live_budget",
+    "live_outage",
+)
 
 
 @dataclass(frozen=True, slots=True)

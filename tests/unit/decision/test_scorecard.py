@@ -42,16 +42,25 @@ def test_with_a_scripted_model_it_says_what_it_does_not_show() -> None:
         "agent reference on workflow shop@2.1 with scripted model"
         " (shows the controls around the model, not the model), mode A1"
     )
-    assert subject_line(replace(ABOUT, scripted=False, model="m-1")).endswith("model m-1, mode A1")
+    live = replace(ABOUT, scripted=False, model="m-1", mode="B")
+    assert subject_line(live).endswith("model m-1 (in place of the scenarios' scripts), mode B")
 
 
 def test_limits_of_a_pass_are_part_of_it() -> None:
-    """A scripted run adds what it cannot say of a model."""
+    """A scripted run adds what it cannot say of a model, a live one that once is no sample."""
     scripted = suite().scorecard(PASS_RATE).not_shown
     made = suite()
     made.about = replace(made.about, scripted=False)
+    live = made.scorecard(PASS_RATE).not_shown
 
-    assert len(scripted) == len(made.scorecard(PASS_RATE).not_shown) + 2
+    assert [any("followed a script" in line for line in lines) for lines in (scripted, live)] == [
+        True,
+        False,
+    ]
+    assert [any("run once" in line for line in lines) for lines in (scripted, live)] == [
+        False,
+        True,
+    ]
 
 
 def test_accounts_set_what_was_done_against_what_was_declared() -> None:

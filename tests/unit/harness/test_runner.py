@@ -79,7 +79,7 @@ def with_model(bench: Workbench, model: Model) -> Tried:
     """The golden scenario with another model."""
 
     class Composer(bootstrap.Composer):
-        def model(self, actor: ActorSetup) -> Model:
+        def model(self, actor: ActorSetup, setup: RunSetup) -> Model:
             return model
 
     return bench.run(GOLDEN, composer=Composer)
@@ -270,7 +270,7 @@ class TestHanging:
                 raise AssertionError
 
         class Composer(bootstrap.Composer):
-            def model(self, actor: ActorSetup) -> Model:
+            def model(self, actor: ActorSetup, setup: RunSetup) -> Model:
                 return Hanging()
 
         (hung,) = hurried(bench, GOLDEN, [ReferenceAgent()], composer=Composer)
@@ -616,10 +616,10 @@ class TestSuite:
         """It has a verdict and no evidence, and the folder says that something is missing."""
 
         class Broken(bootstrap.Composer):
-            def model(self, actor: ActorSetup) -> Model:
+            def model(self, actor: ActorSetup, setup: RunSetup) -> Model:
                 if actor.model_configuration == "scripted:golden-001":
                     raise HarnessError("a defect of ours")
-                return super().model(actor)
+                return super().model(actor, setup)
 
         others = [x for x in bench.suite.loaded.scenarios if x.scenario.category == "golden"]
         plan = plan_runs(others, seed=1)

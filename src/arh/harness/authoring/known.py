@@ -14,7 +14,7 @@ from arh.errors import Problem, closest
 from arh.harness.authoring.datasets import DatasetCatalogue
 from arh.records.control.scenario import Scenario
 from arh.records.packs import WorkflowPack
-from arh.records.tasks import Termination
+from arh.records.tasks import HARNESS_ENDS, Termination
 from arh.records.tools import ToolManifest
 
 EVALUATORS: Final = (
@@ -27,7 +27,7 @@ EVALUATORS: Final = (
     "non_progress",
 )
 TERMINATIONS: Final[tuple[str, ...]] = get_args(Termination)
-NEVER_ACCEPTABLE: Final = ("watchdog", "hung", "fixture_mismatch", "harness_error")
+NEVER_ACCEPTABLE: Final = ("watchdog", "hung", *HARNESS_ENDS)
 SIDE_EFFECTS: Final = "side_effects"
 SIDE_EFFECT_FIELDS: Final = frozenset(
     {"seq", "kind", "entity_id", "collection", "operation_id", "payload"}

@@ -178,6 +178,9 @@ class _Run:
     def _do(self, actor: ActorSetup, work: Work, session: RunSession) -> None:
         session.hear(work.task.messages, generated=work.generated)
         ending = self._ending(self.sue.agent(actor.actor), work.task, session)
+        if session.outage and self.control.stopped is None:
+            detail = f"the live model did not answer: {session.outage}"
+            self.control.stop("live_outage", detail, by="environment")
         if self.control.stopped is None:
             self._finish(work, ending)
 

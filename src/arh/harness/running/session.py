@@ -75,6 +75,7 @@ class RunSession:
         self._results: dict[bytes, Json] = {}
         self._asked = 0
         self.in_port = ""
+        self.outage = ""
         self.view: SessionView | None = None
 
     def open(self) -> SessionView:
@@ -231,6 +232,7 @@ class RunSession:
         left_ms = began + reply.latency_ms - self._clock.now_ms()
         if left_ms > 0:
             self._clock.advance(left_ms)
+        self.outage = _outage(reply)
         return reply
 
     def _record_answer(self, ask: int, reply: ModelReply) -> None:
@@ -246,6 +248,7 @@ class RunSession:
                 "cached_tokens": usage.cached_tokens,
                 "latency_ms": reply.latency_ms,
                 "model": reply.model,
+                **_served(reply),
             },
         )
 
@@ -261,6 +264,26 @@ class RunSession:
                 "user_said", SOURCE, {"role": "user", "text": reply.message.content}
             )
         return reply.message
+
+
+def _outage(reply: ModelReply) -> str:
+    """Return why a live model gave no whole reply, or nothing: that is not the agent's doing."""
+    return "" if reply.served is None else reply.served.trouble
+
+
+def _served(reply: ModelReply) -> Data:
+    """Return what a live model's server said of itself, beside its answer."""
+    served = reply.served
+    if served is None:
+        return {}
+    return {
+        "served_model": served.model,
+        "served_fingerprint": served.fingerprint,
+        "reply_id": served.reply_id,
+        "first_token_ms": served.first_ms,
+        "trouble": served.trouble,
+        "metered": served.metered,
+    }
 
 
 def _visible(messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -32,12 +32,13 @@ CONFIGURATION = (
 class About:
     """What ran and was judged, by names, versions and digests.
 
-    `mode` is the measurement mode (A1: logical time, scripted model). `as_of` is the decision date,
-    `YYYY-MM-DD`. A `partial` run is a filtered one, which can never pass. `root` says how the suite
-    was found (flag, working, packaged, repository). `evidence` is the digest of the evidence's
-    manifest, `runs_recorded` the number of its runs. `idle_passes` names the acceptance scenarios
-    that an agent passes by doing nothing, or on which that could not be tried; `None` where nobody
-    tried.
+    `mode` is the measurement mode (A1: logical time, scripted model; B: live model, controlled
+    dependencies). `prompt_digest` is the digest of the whole prompt bundle. `as_of` is the decision
+    date, `YYYY-MM-DD`. A `partial` run is a filtered one, which can never pass. `root` says how the
+    suite was found (flag, working, packaged, repository). `evidence` is the digest of the
+    evidence's manifest, `runs_recorded` the number of its runs. `idle_passes` names the acceptance
+    scenarios that an agent passes by doing nothing, or on which that could not be tried; `None`
+    where nobody tried.
     """
 
     arh: str
