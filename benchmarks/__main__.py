@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from benchmarks.endpoint import endpoint_rows
 from benchmarks.floor import Floor
 from benchmarks.golden import Golden
 from benchmarks.measuring import Row, cheapest
@@ -35,6 +36,7 @@ def _measured() -> Iterator[Row]:
     yield from _run_rows()
     yield record_row()
     yield from start_rows()
+    yield from endpoint_rows()
     yield from suite_rows()
 
 

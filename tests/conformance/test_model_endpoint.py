@@ -7,6 +7,7 @@ in tests/frameworks.
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -70,6 +71,11 @@ DECISIONS: list[tuple[Decision, str, str, tuple[tuple[str, str, Any], ...]]] = [
     (Refusal("I will not do that."), "refusal", "I will not do that.", ()),
     (Truncated("cut at 10 tokens"), "length", "", ()),
 ]
+
+
+PART = {"type": "text", "text": "x"}
+CALLED = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+USED = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -306,3 +312,29 @@ def test_ids_and_times_are_the_runs_own() -> None:
 
     assert first == again
     assert len({json.loads(body)["id"] for body in first}) == len(first)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (CHAT, {"messages": [{"role": "user", "content": [PART] * 60_000}]}),
+        (CHAT, {"messages": [{"role": "user", "content": "x"}] * 60_000}),
+        (RESPONSES, {"input": [CALLED] * 40_000}),
+        (RESPONSES, {"input": [{"role": "user", "content": "x"}, CALLED] * 20_000}),
+        (MESSAGES, {"messages": [{"role": "user", "content": [PART] * 60_000}]}),
+        (MESSAGES, {"messages": [{"role": "assistant", "content": [USED] * 40_000}]}),
+        (CHAT, {"messages": [{"role": "nobody"}] * 60_000}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_largest_body_is_read_in_time_that_its_length_explains(
+    path: str, body: dict[str, object]
+) -> None:
+    """Megabytes of small parts take no more than a moment, whether they are good or bad."""
+    with serving(Final("Done.")) as client:
+        began = time.perf_counter()
+        reply = client.send(path, {**question(path), **body})
+        took_s = time.perf_counter() - began
+
+    assert reply.status in {200, 400}
+    assert took_s < 5

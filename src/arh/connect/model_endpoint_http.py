@@ -132,9 +132,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a request."""
         path = self.path.partition("?")[0]
-        while path.startswith("/v1/"):
-            path = path[3:]
-        dialect = DIALECTS.get(path)
+        # A library adds the version to a base URL that has it already.
+        dialect = DIALECTS.get(path.removeprefix("/v1").removeprefix("/v1"))
         refused = self._refused() or (_NO_PATH if dialect is None else None)
         body = refused or self._body()
         if isinstance(body, Fault):

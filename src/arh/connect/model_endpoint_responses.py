@@ -127,28 +127,36 @@ def _conversation(request: _Request) -> tuple[Message, ...] | Fault:
     """Return the messages, each result joined to the call that it answers."""
     messages = [Message("system", request.instructions)] if request.instructions else []
     asked: dict[str, ToolRequest] = {}
+    calls: list[ToolRequest] = []
     for item in request.input:
+        if isinstance(item, _Called):
+            calls.append(ToolRequest(item.call_id, item.name, item.arguments))
+            asked[item.call_id] = calls[-1]
+            continue
+        _close(messages, calls)
         message = _message(item, asked)
         if isinstance(message, Fault):
             return message
-        asked |= {one.call_id: one for one in message.requests}
-        last = messages[-1] if messages else None
-        if last is not None and message.requests and last.role == "assistant":
-            messages[-1] = replace(last, requests=last.requests + message.requests)
-        else:
-            messages.append(message)
+        messages.append(message)
+    _close(messages, calls)
     return tuple(messages)
 
 
-def _message(item: _Said | _Called | _Returned, asked: dict[str, ToolRequest]) -> Message | Fault:
-    match item:
-        case _Said():
-            return Message(_ROLES[item.role], item.content)
-        case _Called():
-            request = ToolRequest(item.call_id, item.name, item.arguments)
-            return Message("assistant", "", (request,))
-        case _Returned():
-            return tool_message(item.call_id, item.output, asked)
+def _close(messages: list[Message], calls: list[ToolRequest]) -> None:
+    """Give the calls that were collected to the assistant's message before them, or make one."""
+    if not calls:
+        return
+    if messages and messages[-1].role == "assistant" and not messages[-1].requests:
+        messages[-1] = replace(messages[-1], requests=tuple(calls))
+    else:
+        messages.append(Message("assistant", "", tuple(calls)))
+    calls.clear()
+
+
+def _message(item: _Said | _Returned, asked: dict[str, ToolRequest]) -> Message | Fault:
+    if isinstance(item, _Returned):
+        return tool_message(item.call_id, item.output, asked)
+    return Message(_ROLES[item.role], item.content)
 
 
 def _response(answer: Answer, status: str, output: list[JsonValue], usage: Data | None) -> Data:
