@@ -12,7 +12,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
 from typing import Any
 
 CREDENTIAL = "desk-credential-5d41"
@@ -177,9 +178,11 @@ class DeskHandler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-class _Server(ThreadingHTTPServer):
+class _Server(ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False
+    allow_reuse_address = True
+    request_queue_size = 64
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: a client that has gone is what these tests are about."""

@@ -57,7 +57,7 @@ POLICY = {
     "rules": [{"id": "allow-file", "tool": "file_ticket", "scope": "write:ticket"}],
 }
 ARGUMENTS = {"account_id": "A-1", "ref": "r-1"}
-FAULTY = {"id": "f", "target_type": "tool", "target_name": "file_ticket"}
+FAULTY = {"id": "on-the-wire", "target_type": "tool", "target_name": "file_ticket"}
 
 
 def desk_state(url: str, **changes: Any) -> ExternalState:  # noqa: ANN401 - any field

@@ -14,7 +14,8 @@ import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
 from typing import Final, final
 
 from arh.canonical import Refused, parse
@@ -102,9 +103,13 @@ class Wire:
         self._closed_door.close()
 
 
-class _Server(ThreadingHTTPServer):
+class _Server(ThreadingTCPServer):
+    """Not `HTTPServer`, which looks up the name of the machine, and may wait for that."""
+
     daemon_threads = True
     block_on_close = False
+    allow_reuse_address = True
+    request_queue_size = 64
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: that a client goes away is what faults are for."""
