@@ -10,7 +10,7 @@ from typing import Any
 
 from arh.bootstrap.packs import configure
 from arh.bootstrap.suite import Suite, default_evaluators
-from arh.canonical import Json, JsonValue
+from arh.canonical import Json
 from arh.harness.authoring.datasets import DatasetCatalogue
 from arh.harness.authoring.scenario_loader import LoadedSuite
 from arh.http_exchange import HttpRequest, exchange
@@ -56,8 +56,8 @@ POLICY = {
     "version": "1.0",
     "rules": [{"id": "allow-file", "tool": "file_ticket", "scope": "write:ticket"}],
 }
-ARGUMENTS = {"account_id": "A-1", "ref": "r-1"}
-FAULTY = {"id": "on-the-wire", "target_type": "tool", "target_name": "file_ticket"}
+ARGUMENTS: dict[str, str] = {"account_id": "A-1", "ref": "r-1"}
+FAULTY: dict[str, Any] = {"id": "on-the-wire", "target_type": "tool", "target_name": "file_ticket"}
 
 
 def desk_state(url: str, **changes: Any) -> ExternalState:  # noqa: ANN401 - any field
@@ -115,7 +115,7 @@ def desk_pack(
     )
 
 
-def scenario(**changes: JsonValue) -> dict[str, Any]:
+def scenario(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - a test's own fields
     """Return a scenario that wants exactly one ticket; `faults` go where faults are."""
     controls: dict[str, Any] = {
         "runtime_budgets": {"max_steps": 6, "max_tool_calls": 5, "wall_clock_ms": 20_000}
