@@ -16,6 +16,7 @@ from arh.decision.scorecard import schema as scorecard_schema
 from arh.records.control.gate import Profile
 from arh.records.control.scenario import Scenario
 from arh.records.envelope import ResponseEnvelope
+from arh.traces.published import assertions_schema, policy_schema, trace_schema
 
 FOLDER = Path(__file__).resolve().parents[1] / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -24,6 +25,9 @@ FORMATS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "profile": (Profile.model_json_schema, "1.0"),
     "response-envelope": (ResponseEnvelope.model_json_schema, "1.0"),
     "scorecard": (scorecard_schema, "1.0"),
+    "trace": (trace_schema, "1.0"),
+    "policy": (policy_schema, "1.0"),
+    "assertions": (assertions_schema, "1.0"),
 }
 
 

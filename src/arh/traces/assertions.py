@@ -77,10 +77,10 @@ def _expected(form: Form) -> list[Assertion]:
     """Return the checks of recorded calls, by name: one body a name, or a list of them."""
     outer = form.section("expected")
     if outer is None:
-        if form.data.get("expected") is not None:
-            form.note("expected", "`expected` checks nothing", "name a check, or remove it")
         return []
-    found = []
+    found: list[Assertion] = []
+    if not outer.data:
+        form.note(form.within("expected"), "nothing is expected", "name a check, or remove it")
     for name, value in outer.data.items():
         bodies = value if isinstance(value, list) and value else [value]
         for at, body in enumerate(bodies):

@@ -67,9 +67,9 @@ class Form:
                 self.note(self.within(name), f"unknown {self.kind} field {quoted(name)}", hint)
 
     def section(self, name: str) -> Form | None:
-        """Return the form of an object; null, and what old files write for empty, is absent."""
+        """Return the form of an object; null is absent."""
         value = self.data.get(name)
-        if not value:
+        if value is None:
             return None
         if isinstance(value, dict):
             return self.at(value, self.within(name))
@@ -117,7 +117,7 @@ class Form:
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of texts."""
         value = self.data.get(name)
-        if not value:
+        if value is None:
             return ()
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(str(item) for item in value)

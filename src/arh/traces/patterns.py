@@ -137,7 +137,7 @@ def linear_problem(pattern: str, *, full: bool) -> str:
     try:
         matcher(pattern) if full else searcher(pattern)
     except PatternRefused as refused:
-        return str(refused)
+        return str(refused).replace("(?i)", "", 1)
     return ""
 
 
