@@ -209,6 +209,8 @@ class Assembly:
             content = texts([result.output, result.error, call_id, name])
             self.note("unmatched_tool_result", at, detail, content=content)
             return
+        if name and name != draft.tool_name:
+            self.recorded(at, "name", name)
         give(draft, result)
 
     def _answered(self, call_id: str | None, name: str) -> Draft | None:
@@ -229,6 +231,8 @@ class Assembly:
         """Keep bookkeeping of the recorder (an id, a model's name) with its place."""
         known = self._fields.get(at)
         if isinstance(known, dict):
+            if known.get(name, value) != value:
+                name = f"{name} {len(known)}"  # two objects read at one place
             known[name] = value
         else:
             self._fields[at] = {name: value}

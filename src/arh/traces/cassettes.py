@@ -9,27 +9,20 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from arh.canonical import JsonValue, Refused, encode, parse
 from arh.errors import AuthoringError
 from arh.traces.detection import Undetected
 from arh.traces.documents import events
+from arh.traces.event_stream import event_stream
 from arh.traces.texts import texts
 from arh.traces.trace import JsonObject, Note, Step, Trace
 
 BODY_BYTES_MAX: Final = 16 * 2**20
 
 Read: TypeAlias = Callable[[JsonValue], "tuple[Trace, ...] | Undetected"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Exchange:
-    """A request and its response, decoded as far as they can be."""
-
-    request: JsonValue
-    response: JsonValue
 
 
 def interactions(value: JsonValue) -> list[JsonValue] | None:
@@ -57,12 +50,12 @@ def read_cassette(items: list[JsonValue], source: str, read: Read) -> tuple[Trac
     why: Undetected | None = None
     for index, item in enumerate(items):
         at = f"interactions[{index}]"
-        exchange = _exchange(item, source)
-        document: JsonValue = {"request": exchange.request, "response": exchange.response}
+        request, response = bodies(item, source)
+        document: JsonValue = {"request": request, "response": response}
         found = read(document)
         if isinstance(found, Undetected):
             why = why or found
-            content = texts([exchange.request, exchange.response])
+            content = texts([request, response])
             unread.append(Note("exchange_not_read", "", at, None, content))
             continue
         for trace in found:
@@ -153,11 +146,11 @@ def _merged(after: Step, before: Step) -> Step:
     )
 
 
-def _exchange(item: JsonValue, source: str) -> _Exchange:
-    """Return one exchange with its bodies decoded."""
+def bodies(item: JsonValue, source: str) -> tuple[JsonValue, JsonValue]:
+    """Return the bodies of one exchange's request and response, decoded as far as they can be."""
     request = item.get("request") if isinstance(item, dict) else None
     response = item.get("response") if isinstance(item, dict) else None
-    return _Exchange(_body(request, source), _body(response, source))
+    return _body(request, source), _body(response, source)
 
 
 def _body(message: JsonValue, source: str) -> JsonValue:
@@ -180,9 +173,14 @@ def _body(message: JsonValue, source: str) -> JsonValue:
 
 def _unpacked(body: str) -> bytes:
     """Return the bytes of a body, unzipped where they are zipped."""
-    data = body.encode("latin-1") if body.startswith(_GZIP) else body.encode(errors="replace")
+    if body.startswith(_FRAMED):
+        try:
+            return body.encode("latin-1")
+        except UnicodeEncodeError:
+            return body.encode(errors="replace")
     if not body.startswith(_GZIP):
-        return data
+        return body.encode(errors="replace")
+    data = body.encode("latin-1", errors="replace")
     unzip = zlib.decompressobj(_GZIP_WINDOW)
     try:
         return unzip.decompress(data, BODY_BYTES_MAX)
@@ -193,6 +191,9 @@ def _unpacked(body: str) -> bytes:
 def _streamed(data: bytes, source: str) -> JsonValue:
     """Return the events of a streamed body, its lines of JSON, or its text."""
     text = data.decode(errors="replace")
+    framed = event_stream(data)
+    if framed is not None:
+        return framed
     if b"data:" in data:
         try:
             return list(events(data, source))
@@ -201,6 +202,7 @@ def _streamed(data: bytes, source: str) -> JsonValue:
     return text
 
 
+_FRAMED: Final = "\x00"
 _GZIP: Final = "\x1f\x8b"
 _GZIP_WINDOW: Final = 31
 _SETTLED: Final = frozenset({"missing_tool_result"})

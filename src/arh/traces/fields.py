@@ -97,6 +97,11 @@ class Fields:
             self.assembly.note("usage_not_a_number", at, content=texts(value))
         return count
 
+    def peek(self, name: str) -> str:
+        """Return a text and leave it; "" where there is none."""
+        value = self._left.get(name)
+        return value if isinstance(value, str) else ""
+
     def take(self, name: str) -> JsonValue:
         """Take whatever is there, null when nothing is."""
         return self._left.pop(name, None)

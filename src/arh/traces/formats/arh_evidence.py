@@ -117,6 +117,8 @@ class _Run:
             self.assembly.note("non_object_tool_call", at, content=texts(request))
             return
         call_id = parts[0] if isinstance(parts[0], str) else None
+        if call_id is None and parts[0] is not None:
+            self.assembly.note("unmapped_field", at, "id", content=texts(parts[0]))
         self.assembly.call(parts[1], parts[2], at, step_id=step_id, call_id=call_id)
 
     def _called(self, fields: Fields, index: int) -> None:
@@ -132,7 +134,7 @@ class _Run:
                 name, passed, fields.at, step_id=f"e{index}-call", call_id=requested
             )
         else:
-            self.assembly.recorded(fields.at, "arguments", arguments)
+            self.assembly.recorded(fields.at, "called", {"tool": name, "arguments": arguments})
         give(draft, _result(fields))
         draft.latency_ms = between_ms(fields.number("requested_ms"), fields.number("returned_ms"))
         _note_call(draft, fields)
@@ -151,8 +153,7 @@ class _Run:
 
 def _result(fields: Fields) -> Result:
     """Return what the caller was told: only an executed or replayed call that arrived is ok."""
-    status, delivery = fields.text("status") or "", fields.text("delivery") or ""
-    reason = fields.text("reason") or ""
+    status, delivery, reason = (fields.peek(name) for name in ("status", "delivery", "reason"))
     failed = status not in _DONE or delivery != "delivered"
     said = status if status not in _DONE else f"reply {delivery}"
     error = ": ".join(part for part in (said, reason) if part) if failed else None

@@ -75,7 +75,10 @@ class _Line:
             self.assembly.note("non_object_message", self.at, content=texts(self.value))
             return
         kind = self.fields.text("type")
-        at_ms = iso_ms(self.fields.take("timestamp"))
+        stamp = self.fields.take("timestamp")
+        at_ms = iso_ms(stamp)
+        if stamp is not None:
+            self.assembly.recorded(self.at, "timestamp", stamp)
         if self.message is not None:
             message = {"role": kind, **self.message}
             read_message(self.assembly, message, f"{self.at}.message", self.index, at_ms)

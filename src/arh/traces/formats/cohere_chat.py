@@ -140,7 +140,7 @@ def _spoken(assembly: Assembly, content: JsonValue, at: str) -> str:
         if not isinstance(block, dict):
             assembly.note("non_object_block", where, content=texts(block))
         elif kind == "thinking":
-            assembly.thinking(block.get("thinking"), where)
+            assembly.thinking(block, where)
         elif kind == "text" and isinstance(block.get("text"), str):
             fields = Fields(assembly, block, where)
             spoken.append(fields.text("text") or "")

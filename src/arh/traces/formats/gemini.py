@@ -33,18 +33,15 @@ class Gemini:
             return None if found else "no element of the list is a content with `parts`"
         if not isinstance(document, dict):
             return "it is neither a list nor an object"
-        request = document.get("request")
+        request = document.get("request", {"contents": []})
         if isinstance(request, dict) and "response" in document:
-            if not isinstance(request.get("contents"), list):
-                return "`request` has no list of `contents`"
-            return None if _is_reply(document["response"]) else "`response` has no `candidates`"
+            return _unlike_exchange(request, document["response"])
         contents, events = document.get("contents"), document.get("events")
         if isinstance(contents, list):
             found = not contents or any(_is_content(item) for item in contents)
             return None if found else "no element of `contents` has `parts`"
-        if isinstance(events, list) and any(_is_event(event) for event in events):
-            return None
-        return "there are no `contents`, `candidates` or `events` with contents"
+        found = isinstance(events, list) and any(_is_event(event) for event in events)
+        return None if found else "there are no `contents`, `candidates` or `events` with contents"
 
     def read(self, document: JsonValue, source: str) -> tuple[Trace, ...]:
         """Return the one trace of the document."""
@@ -54,6 +51,13 @@ class Gemini:
         else:
             _read_part_of(assembly, document, "")
         return (assembly.finish(),)
+
+
+def _unlike_exchange(request: JsonObject, response: JsonValue) -> str | None:
+    """Return why a request with its response is none of this API, or `None`."""
+    if not isinstance(request.get("contents"), list):
+        return "`request` has no list of `contents`"
+    return None if _is_reply(response) else "`response` has no `candidates`"
 
 
 def _is_content(item: JsonValue) -> bool:
@@ -77,7 +81,7 @@ def _is_reply(document: JsonValue) -> bool:
 
 def _read_object(assembly: Assembly, document: JsonObject) -> None:
     """Read a request, a request with its reply, or a session."""
-    request, reply = document.get("request"), document.get("response")
+    request, reply = document.get("request", {}), document.get("response")
     at = ""
     rest = document
     if isinstance(request, dict) and reply is not None:
@@ -110,41 +114,60 @@ def _read_part_of(assembly: Assembly, reply: JsonValue, at: str, index: int = 0)
 
 def _joined(assembly: Assembly, chunks: list[JsonValue], at: str) -> JsonObject:
     """Return one reply of many chunks: neighbouring fragments of text are one text."""
-    parts: list[JsonValue] = []
+    parts = _Parts()
     whole: JsonObject = {}
-    reason: JsonValue = None
-    texts_of: list[str] = []
-    key: JsonValue = None
-
-    def close() -> None:
-        if texts_of:
-            thought: JsonObject = {"thought": True} if key else {}
-            parts.append({"text": "".join(texts_of), **thought})
-            texts_of.clear()
-
+    reason = ""
     for place, chunk in enumerate(chunks):
+        where = f"{at}[{place}]"
         if not isinstance(chunk, dict):
-            assembly.note("non_object_chunk", f"{at}[{place}]", content=texts(chunk))
+            assembly.note("non_object_chunk", where, content=texts(chunk))
             continue
-        for part in _parts_of(assembly, chunk, f"{at}[{place}]"):
-            if isinstance(part, dict) and part.keys() <= _TEXT_PART and word(part, "text"):
-                if part.get("thought") != key:
-                    close()
-                key = part.get("thought")
-                texts_of.append(word(part, "text"))
-            else:
-                close()
-                parts.append(part)
+        for part in _parts_of(assembly, chunk, where):
+            parts.add(part)
         reason = _reason(chunk) or reason
-        whole.update({name: value for name, value in chunk.items() if name != "candidates"})
-    close()
-    candidate: JsonObject = {"content": {"role": "model", "parts": parts}, "finishReason": reason}
-    return {**whole, "candidates": [candidate]}
+        for name in [name for name in chunk if name != "candidates"]:
+            if whole.get(name, chunk[name]) != chunk[name]:
+                assembly.recorded(where, f"{name} before", whole[name])
+            whole[name] = chunk[name]
+    content: JsonObject = {"role": "model", "parts": parts.closed()}
+    return {**whole, "candidates": [{"content": content, "finishReason": reason}]}
+
+
+class _Parts:
+    """Parts in the making: a text grows while its fragments are of one kind."""
+
+    def __init__(self) -> None:
+        self.parts: list[JsonValue] = []
+        self._text: list[str] = []
+        self._thought: JsonValue = None
+
+    def add(self, part: JsonValue) -> None:
+        """Add a part or a fragment of one."""
+        if isinstance(part, dict) and part.keys() <= _TEXT_PART and word(part, "text"):
+            if part.get("thought") != self._thought:
+                self.closed()
+            self._thought = part.get("thought")
+            self._text.append(word(part, "text"))
+        else:
+            self.closed()
+            self.parts.append(part)
+
+    def closed(self) -> list[JsonValue]:
+        """Return the parts so far, with the text at the end whole."""
+        if self._text:
+            part: JsonObject = {"text": "".join(self._text)}
+            if self._thought is not None:
+                part["thought"] = self._thought
+            self.parts.append(part)
+            self._text = []
+        return self.parts
 
 
 def _parts_of(assembly: Assembly, chunk: JsonObject, at: str) -> list[JsonValue]:
     """Return the parts of the first candidate of a chunk; the rest of it is kept."""
     candidates = chunk.get("candidates")
+    if candidates is not None and not isinstance(candidates, list):
+        assembly.note("unmapped_field", at, "candidates", content=texts(candidates))
     parts: list[JsonValue] = []
     for place, candidate in enumerate(candidates if isinstance(candidates, list) else ()):
         if not isinstance(candidate, dict) or place:
@@ -198,7 +221,9 @@ def _read_event(assembly: Assembly, event: JsonValue, at: str, index: int) -> No
     fields = Fields(assembly, event, at)
     content = fields.object("content")
     author = fields.text("author")
-    at_ms = seconds_ms(fields.take("timestamp"))
+    stamp = fields.take("timestamp")
+    at_ms = seconds_ms(stamp)
+    assembly.recorded(at, "timestamp", stamp)
     if author:
         assembly.recorded(at, "author", author)
     if content is not None:
@@ -266,7 +291,7 @@ def _read_code(assembly: Assembly, fields: Fields, step_id: str) -> None:
     ran = fields.object("codeExecutionResult") or fields.object("code_execution_result")
     if ran is not None:
         inner = Fields(assembly, ran, f"{fields.at}.codeExecutionResult")
-        outcome, output = inner.text("outcome") or "", inner.take("output")
+        outcome, output = inner.peek("outcome"), inner.take("output")
         failed = outcome not in ("", "OUTCOME_OK")
         result = Result(output, failed=failed, error=outcome if failed else None)
         assembly.answer(None, result, fields.at, name="code_execution")
@@ -346,10 +371,12 @@ _BOOKKEEPING: Final = frozenset(
         "cacheTokensDetails",
         "candidatesTokensDetails",
         "createTime",
+        "finishMessage",
         "finishReason",
         "id",
         "index",
         "invocation_id",
+        "method",
         "modelVersion",
         "name",
         "outcome",

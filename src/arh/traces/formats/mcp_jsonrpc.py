@@ -87,7 +87,9 @@ class _Dialogue:
         if envelope:
             outer = Fields(self.assembly, message, at)
             outer.take(envelope)
-            at_ms = iso_ms(outer.take("timestamp"))
+            stamp = outer.take("timestamp")
+            at_ms = iso_ms(stamp)
+            self.assembly.recorded(at, "timestamp", stamp)
             outer.done(_BOOKKEEPING)
         fields = Fields(self.assembly, inner, f"{at}.{envelope}" if envelope else at)
         fields.text("jsonrpc")
@@ -119,6 +121,7 @@ class _Dialogue:
             params.done()
         else:
             self.assembly.recorded(fields.at, "method", method)
+            self.assembly.recorded(fields.at, "id", message_id)
             self.assembly.told(method, fields.take("params"), fields.at)
         if message_id is not None:
             self.open.setdefault(message_id, []).append((method, draft))
@@ -159,6 +162,8 @@ class _Dialogue:
         """Return what a tool returned, or why the request failed."""
         if error is not None:
             message = error.get("message") if isinstance(error, dict) else None
+            if result is not None:
+                self.assembly.note("unmapped_field", at, "result", content=texts(result))
             why = message if isinstance(message, str) else texts(error)
             return Result(error, failed=True, error=why, at_ms=at_ms)
         if not isinstance(result, dict):
@@ -184,7 +189,7 @@ class _Dialogue:
         spoken: list[str] = []
         for block in content:
             text = block.get("text") if word(block, "type") == "text" else None  # type: ignore[union-attr]  # an object, as `word` saw
-            if not isinstance(text, str):
+            if not isinstance(text, str) or len(block) != _TEXT_BLOCK_KEYS:  # type: ignore[arg-type]  # the same
                 note_media(self.assembly, content, at)
                 return content
             spoken.append(text)
@@ -197,5 +202,6 @@ def _differs(structured: JsonValue, said: JsonValue) -> bool:
     return any(line not in plain for line in texts(structured).split("\n")[:_LINES_MAX])
 
 
+_TEXT_BLOCK_KEYS: Final = 2
 _LINES_MAX: Final = 32
 _BOOKKEEPING: Final = frozenset({"_meta", "direction", "id", "session", "source", "transport"})

@@ -52,7 +52,7 @@ class OpenAIChat:
         else:
             fields = Fields(assembly, found.wrapper, found.wrapper_at)
             reply, reply_at = found.reply, found.reply_at
-            if fields.has("choices"):
+            if reply is None and fields.has("choices"):
                 reply, reply_at = {name: fields.take(name) for name in _REPLY}, ""
             assembly.offer_tools(fields.items("tools"))
             wrapper(fields, _SETTINGS)
@@ -293,17 +293,24 @@ _BOOKKEEPING: Final = frozenset(
     {
         "agent",
         "created",
+        "cost_details",
+        "extra_content",
         "finish_reason",
         "id",
         "index",
+        "message_type",
         "model",
         "name",
+        "native_finish_reason",
         "object",
+        "provider",
         "service_tier",
         "system_fingerprint",
+        "thought_signature",
         "timestamp",
         "tool_call_id",
         "type",
+        "x_groq",
     }
 )
 _SETTINGS: Final = frozenset(

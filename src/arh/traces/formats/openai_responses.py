@@ -202,6 +202,8 @@ def _read_part(assembly: Assembly, part: JsonValue, at: str, step_id: str) -> No
         citations = fields.items("annotations")
         if citations and step is not None:
             step.citations = tuple(citations)
+        elif citations:
+            assembly.note("unmapped_citation", at, content=texts(citations))
     elif kind == "refusal":
         assembly.say(fields.text("refusal") or "", at, step_id, refusal=True)
     else:

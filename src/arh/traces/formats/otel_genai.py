@@ -41,16 +41,23 @@ class OtelGenAi:
         groups: dict[str, list[_Span]] = {}
         for span in _spans(document):
             groups.setdefault(span.trace_id, []).append(span)
+        told = [spans for spans in groups.values() if _speaks(spans)]
+        mute = [span for spans in groups.values() if not _speaks(spans) for span in spans]
         traces: list[Trace] = []
-        for place, spans in enumerate(groups.values()):
+        for place, spans in enumerate(told):
             assembly = Assembly(
                 self.name, source, agent_name="otel-agent", workflow="otel-genai-import"
             )
             if place:
                 assembly.trace_id = f"{assembly.trace_id}-{place + 1}"
+            else:
+                _read_around(assembly, document)
             spans.sort(key=lambda span: span.start)
             for index, span in enumerate(spans):
                 _read_span(assembly, span, index)
+            for span in mute if not place else ():
+                content = texts({**span.value, "attributes": span.attributes})
+                assembly.note("span_of_another_trace", span.at, span.name, content=content)
             traces.append(assembly.finish())
         return tuple(traces)
 
@@ -66,6 +73,52 @@ class _Span:
     start: int
     end: int | None
     operation: str
+
+    @property
+    def name(self) -> str:
+        """The name of the span."""
+        return word(self.value, "name")
+
+
+def _read_around(assembly: Assembly, document: JsonValue) -> None:
+    """Keep what an export holds beside its spans: resources, scopes, and what is no span."""
+    if isinstance(document, list):
+        for index, item in enumerate(document):
+            if isinstance(item, dict) and ("resourceSpans" in item or "spans" in item):
+                _keep_around(assembly, item, f"[{index}]")
+            elif not _is_span(item):
+                assembly.note("unmapped_element", f"[{index}]", content=texts(item))
+    elif isinstance(document, dict):
+        _keep_around(assembly, document, "")
+
+
+def _keep_around(assembly: Assembly, export: JsonObject, at: str) -> None:
+    """Keep what one export holds beside its spans."""
+    around = dict(export)
+    for name in _SPAN_LISTS:
+        if name in export:
+            around[name] = _without_spans(export[name], name)
+    assembly.recorded(at, "export", around)
+
+
+def _without_spans(value: JsonValue, name: str) -> JsonValue:
+    """Return a list of spans, or of what holds lists of them, without the spans."""
+    if not isinstance(value, list):
+        return value
+    inner = _INNER.get(name)
+    if inner is None:
+        return [item for item in value if not isinstance(item, dict)]
+    return [
+        {**item, inner: _without_spans(item[inner], inner)}
+        if isinstance(item, dict) and inner in item
+        else item
+        for item in value
+    ]
+
+
+def _speaks(spans: list[_Span]) -> bool:
+    """Say whether one of the spans is of a model or a tool."""
+    return any(span.operation for span in spans)
 
 
 def _spans(document: JsonValue) -> Iterator[_Span]:
@@ -106,7 +159,10 @@ def _is_span(item: JsonValue) -> bool:
 def _span(value: JsonValue, at: str) -> _Span:
     """Return a span with its attributes as an object."""
     rest = dict(value) if isinstance(value, dict) else {}
-    attributes = _attributes(rest.pop("attributes", None))
+    recorded = rest.pop("attributes", None)
+    attributes = _attributes(recorded)
+    if not isinstance(recorded, dict) and len(attributes) < len(_list(recorded) or [recorded]):
+        rest["attributes_recorded"] = recorded
     for event in _list(rest.get("events")):
         told = _attributes(event.get("attributes")) if isinstance(event, dict) else {}
         for name in _MESSAGES:
@@ -188,8 +244,8 @@ def _read_tool(assembly: Assembly, span: _Span, fields: Fields, index: int) -> N
     if draft is None:
         assembly.turn()
         draft = assembly.call(name, passed, span.at, step_id=f"span{index}", call_id=call_id)
-    elif passed is not None:
-        assembly.recorded(span.at, "executed_arguments", passed)
+    else:
+        assembly.recorded(span.at, "executed", {"name": name, "arguments": passed})
     if span.end is not None or output is not None:
         give(draft, _result(span, fields, output))
     draft.latency_ms = _latency(span)
@@ -351,6 +407,8 @@ def _count(fields: Fields, name: str) -> int | None:
     return fields.count(name) if fields.has(name) else None
 
 
+_SPAN_LISTS: Final = ("resourceSpans", "spans")
+_INNER: Final = {"resourceSpans": "scopeSpans", "scopeSpans": "spans"}
 _STARTS: Final = ("startTimeUnixNano", "start_time_unix_nano", "startTime")
 _ENDS: Final = ("endTimeUnixNano", "end_time_unix_nano", "endTime")
 _MESSAGES: Final = ("gen_ai.input.messages", "gen_ai.output.messages")

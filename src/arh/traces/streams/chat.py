@@ -84,9 +84,12 @@ def join_chat_chunks(assembly: Assembly, chunks: list[JsonValue], at: str) -> Js
         fields = Fields(assembly, chunk, place)
         usage = fields.object("usage")
         if usage is not None:
+            if reply.get("usage", usage) != usage:
+                assembly.recorded(place, "usage before", reply["usage"])
             reply["usage"] = usage  # the last one counts: earlier ones are its beginning
         for choice in fields.items("choices") or ():
             _join_choice(assembly, choice, f"{place}.choices", choices)
+        fields.take("obfuscation")  # padding
         _keep_once(fields, reply)
         fields.done(_REPEATED)
     if all(choice.finish_reason is None for choice in choices.values()):
@@ -123,7 +126,7 @@ def _join_choice(
         _join_call(assembly, fragment, f"{at}.delta.tool_calls", choice)
     _join_legacy(delta, choice)
     delta.done(_INDEX)
-    fields.done()
+    fields.done(_REPEATED)
 
 
 def _join_call(assembly: Assembly, fragment: JsonValue, at: str, choice: _Choice) -> None:
@@ -186,4 +189,15 @@ def _join_legacy(delta: Fields, choice: _Choice) -> None:
 _LEGACY: Final = -1
 _INDEX: Final = frozenset({"index"})
 _REASONING: Final = ("reasoning_content", "reasoning")
-_REPEATED: Final = frozenset({"created", "id", "model", "object", "system_fingerprint"})
+_REPEATED: Final = frozenset(
+    {
+        "created",
+        "id",
+        "model",
+        "native_finish_reason",
+        "object",
+        "provider",
+        "service_tier",
+        "system_fingerprint",
+    }
+)

@@ -38,9 +38,13 @@ class _Reply:
         calls: list[JsonValue] = []
         for start, fragments in self.calls.values():
             function = start.get("function")
-            named = dict(function) if isinstance(function, dict) else {}
+            named: JsonObject = (
+                dict(function) if isinstance(function, dict) else {"at_start": function}
+            )
             begun = named.get("arguments")
             named["arguments"] = (begun if isinstance(begun, str) else "") + "".join(fragments)
+            if not isinstance(begun, str):
+                named["arguments_at_start"] = begun
             calls.append({**start, "function": named})
         message: JsonObject = {
             "tool_plan": "".join(self.plan),
@@ -83,10 +87,12 @@ def _join(fields: Fields, delta: Fields, message: Fields, reply: _Reply) -> None
     elif kind == "citation-start":
         if citation := message.take("citations"):
             reply.citations.append(citation)
-    elif kind == "message-end":
+    elif kind == "message-end" and not reply.ended:
         reply.ended = True
         reply.finish_reason = delta.text("finish_reason")
         reply.usage = delta.object("usage")
+        if error := delta.take("error"):
+            fields.assembly.note("reply_failed", fields.at, content=texts(error))
     elif kind == "message-start":
         message.text("role")
     elif kind not in _EVENTS:

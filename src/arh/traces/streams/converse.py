@@ -70,14 +70,20 @@ def _join(fields: Fields, blocks: dict[int, _Block], reply: JsonObject) -> None:
             block = blocks.setdefault(index, _Block())
             _add(Fields(fields.assembly, inner.object(name) or {}, f"{inner.at}.{name}"), block)
             inner.done(_PADDING)
-    fields.object("contentBlockStop")
-    fields.object("messageStart")
+    for name in ("contentBlockStop", "messageStart"):
+        Fields(fields.assembly, fields.object(name) or {}, f"{fields.at}.{name}").done(_PLACE)
     stop = fields.object("messageStop")
     if stop is not None:
-        reply.update({"stopReason": None, **stop})
+        inner = Fields(fields.assembly, stop, f"{fields.at}.messageStop")
+        reply["stopReason"] = inner.text("stopReason")
+        inner.done(_PLACE | {"additionalModelResponseFields"})
     metadata = fields.object("metadata")
     if metadata is not None:
-        reply.update({name: value for name, value in metadata.items() if name != "p"})
+        inner = Fields(fields.assembly, metadata, f"{fields.at}.metadata")
+        for name in ("usage", "metrics"):
+            if name not in reply and inner.has(name):
+                reply[name] = inner.take(name)
+        inner.done(_PLACE)
     fields.done(kind="unmapped_event")
 
 
@@ -90,10 +96,10 @@ def _add(fields: Fields, block: _Block) -> None:
     if tool is not None:
         inner = Fields(fields.assembly, tool, f"{fields.at}.toolUse")
         passed = inner.text("input")
-        if passed is None:
-            block.tool = {"toolUseId": inner.text("toolUseId"), "name": inner.text("name")}
-        else:
+        if passed is not None:
             block.passed.append(passed)
+        elif block.tool is None:
+            block.tool = {"toolUseId": inner.text("toolUseId"), "name": inner.text("name")}
         inner.done(_PADDING)
     reasoning = fields.object("reasoningContent")
     if reasoning is not None:
@@ -104,4 +110,5 @@ def _add(fields: Fields, block: _Block) -> None:
 
 
 _BLOCK_EVENTS: Final = frozenset({"contentBlockStart", "contentBlockDelta"})
+_PLACE: Final = frozenset({"contentBlockIndex", "p", "role"})
 _PADDING: Final = frozenset({"p", "type"})

@@ -40,8 +40,12 @@ class _Block:
             begun = block.get(name)
             if name == "input":
                 block[name] = joined or begun
+                if joined and begun:
+                    block["input_at_start"] = begun
             else:
                 block[name] = (begun if isinstance(begun, str) else "") + joined
+                if not isinstance(begun, str):
+                    block[f"{name}_at_start"] = begun
         if self.citations:
             begun = block.get("citations")
             block["citations"] = [*(begun if isinstance(begun, list) else ()), *self.citations]
@@ -63,6 +67,8 @@ class _Message:
         content = [*(begun if isinstance(begun, list) else ())]
         content += [self.blocks[index].whole() for index in sorted(self.blocks)]
         message: JsonObject = {"role": "assistant", **self.head, "content": content}
+        if not isinstance(begun, list):
+            message["content_at_start"] = begun
         if self.usage:
             message["usage"] = self.usage
         return message
@@ -88,10 +94,8 @@ def _join(fields: Fields, messages: list[_Message]) -> None:
     kind = fields.text("type")
     if kind == "message_start":
         head = dict(fields.object("message") or {})
-        usage = head.pop("usage", None)
         message = _Message(head)
-        if isinstance(usage, dict):
-            message.usage.update(usage)
+        _count(fields, message, head.pop("usage", None))
         messages.append(message)
     elif kind in _PARTS:
         if not messages or messages[-1].ended:
@@ -134,9 +138,36 @@ def _add_delta(fields: Fields, message: _Message) -> None:
 
 def _end_message(fields: Fields, message: _Message) -> None:
     delta = fields.object("delta") or {}
-    message.head.update({name: value for name, value in delta.items() if value is not None})
-    usage = fields.object("usage") or {}
-    message.usage.update({name: value for name, value in usage.items() if value is not None})
+    for name, value in delta.items():
+        if value is not None:
+            _replace(fields, message, name, value)
+    _count(fields, message, fields.take("usage"))
+
+
+def _replace(fields: Fields, message: _Message, name: str, value: JsonValue) -> None:
+    """Write a field of the message's end; what stood there before is kept."""
+    before = message.head.get(name)
+    if name == "usage" or (before is not None and before != value):
+        fields.assembly.recorded(fields.at, f"{name} before", before)
+    if name == "usage":
+        fields.assembly.note("unmapped_field", fields.at, name, content=texts(value))
+    else:
+        message.head[name] = value
+
+
+def _count(fields: Fields, message: _Message, usage: JsonValue) -> None:
+    """Let later counts replace earlier ones; what is no count is noted."""
+    for name, value in usage.items() if isinstance(usage, dict) else ():
+        if type(value) is int or isinstance(value, dict):
+            before = message.usage.get(name, value)
+            if isinstance(before, dict) and before != value:
+                fields.assembly.recorded(fields.at, f"{name} before", before)
+            message.usage[name] = value
+        elif value is not None:
+            at = f"{fields.at}.usage.{name}"
+            fields.assembly.note("usage_not_a_number", at, content=texts(value))
+    if not isinstance(usage, (dict, type(None))):
+        fields.assembly.note("unmapped_field", fields.at, "usage", content=texts(usage))
 
 
 def _stop_message(_: Fields, message: _Message) -> None:

@@ -30,6 +30,7 @@ class _Stream:
     response: JsonObject = field(default_factory=dict)
     ended: bool = False
     items: dict[int, JsonObject] = field(default_factory=dict)
+    repeated: list[JsonValue] = field(default_factory=list)
     deltas: dict[tuple[int, str, int], list[str]] = field(default_factory=dict)
 
 
@@ -56,11 +57,13 @@ def _join(fields: Fields, stream: _Stream) -> None:
     kind = fields.text("type") or ""
     response = fields.object("response")
     if response is not None:
+        _note_replaced(fields, stream.response, response)
         stream.response = dict(response)
         stream.ended = kind in _ENDING
     item = fields.object("item")
     index = fields.whole("output_index") or 0
     if item is not None:
+        _note_replaced(fields, stream.items.get(index, {}), item)
         stream.items[index] = dict(item)
     part = fields.whole("content_index") or 0
     delta = fields.text("delta")
@@ -68,11 +71,35 @@ def _join(fields: Fields, stream: _Stream) -> None:
         name = kind.removeprefix("response.").removesuffix(".delta")
         stream.deltas.setdefault((index, name, part), []).append(delta)
     if kind in _WHOLE or kind.endswith((".done", ".added")):
-        for name in _REPEATED:  # said again in the item
-            fields.take(name)
+        for name in _REPEATED:
+            stream.repeated.append(fields.take(name))
+    fields.take("obfuscation")  # padding
     if kind == "error":
         fields.done(kind="stream_error")
     fields.done(_BOOKKEEPING)
+
+
+def _note_replaced(fields: Fields, before: JsonObject, after: JsonObject) -> None:
+    """Note text of an earlier state that is not in the later one."""
+    held = set(_leaves(after))
+    lost = [text for text in _leaves(before) if text not in held and text not in _STATES]
+    if lost:
+        fields.assembly.note("stream_text_differs", fields.at, content="\n".join(lost))
+
+
+def _leaves(value: JsonValue) -> list[str]:
+    """Return every text in a value, without the keys."""
+    found: list[str] = []
+    pending: list[JsonValue] = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+    return found
 
 
 def _complete_items(stream: _Stream) -> None:
@@ -93,13 +120,16 @@ def _complete_items(stream: _Stream) -> None:
 
 def _note_lost(assembly: Assembly, stream: _Stream, at: str) -> None:
     """Note streamed text that the response does not hold."""
-    held = texts(stream.response.get("output"))
-    for fragments in stream.deltas.values():
-        joined = "".join(fragments)
-        if joined not in held:
-            assembly.note("stream_text_differs", at, content=joined)
+    held = set(_leaves(stream.response.get("output")))
+    streamed = ["".join(fragments) for fragments in stream.deltas.values()]
+    said = _leaves([stream.repeated, [*stream.items.values()]])
+    lost = [text for text in dict.fromkeys([*streamed, *said]) if text and text not in held]
+    lost = [text for text in lost if text not in _STATES]
+    if lost:
+        assembly.note("stream_text_differs", at, content="\n".join(lost))
 
 
+_STATES: Final = frozenset({"completed", "in_progress"})
 _ENDING: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _WHOLE: Final = frozenset({"response.content_part.added", "response.content_part.done"})
 _REPEATED: Final = ("part", "text", "arguments", "input", "refusal", "logprobs", "annotation")
