@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Final
 
 import pytest
@@ -146,14 +148,9 @@ def read(document: JsonValue) -> Trace:
 
 
 def renamed(document: JsonValue) -> JsonValue:
-    """Return the document with other ids of calls."""
-    if isinstance(document, dict):
-        return {key: renamed(value) for key, value in document.items()}
-    if isinstance(document, list):
-        return [renamed(item) for item in document]
-    if isinstance(document, str) and document.startswith("call_"):
-        return f"other_{document}"
-    return document
+    """Return the document with other ids of calls, also where they stand in JSON text."""
+    other: JsonValue = json.loads(re.sub("call_(?=[0-9])", "other_", json.dumps(document)))
+    return other
 
 
 def essence(talk: Talk) -> list[tuple[JsonValue, ...]]:
