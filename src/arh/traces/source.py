@@ -28,14 +28,29 @@ def read_traces(
     Raises:
         AuthoringError: The bytes hold no JSON, no format takes it, or it is not as its format says.
     """
+    return tuple(trace for trace, _ in read_with_lines(data, source, form=form, readers=readers))
+
+
+def read_with_lines(
+    data: bytes, source: str, *, form: str = AUTO, readers: Sequence[Reader] = BUILT_IN
+) -> tuple[tuple[Trace, int | None], ...]:
+    """Return the traces, each with the line that it is on where lines are recordings each.
+
+    Raises:
+        AuthoringError: See `read_traces`.
+    """
     held = recording(data, source)
     exchanges = interactions(held.value)
     if exchanges is not None:
         read = partial(_read_exchange, source=source, form=form, readers=readers)
-        return read_cassette(exchanges, source, read)
+        return _unplaced(read_cassette(exchanges, source, read))
     if held.kind == "lines":
         return _read_lines(held, source, form=form, readers=readers)
-    return _distinct(read_document(held.value, source, form=form, readers=readers))
+    return _unplaced(_distinct(read_document(held.value, source, form=form, readers=readers)))
+
+
+def _unplaced(traces: Sequence[Trace]) -> tuple[tuple[Trace, int | None], ...]:
+    return tuple((trace, None) for trace in traces)
 
 
 def _read_exchange(
@@ -51,18 +66,22 @@ def _read_exchange(
 
 def _read_lines(
     held: Recording, source: str, *, form: str, readers: Sequence[Reader]
-) -> tuple[Trace, ...]:
+) -> tuple[tuple[Trace, int | None], ...]:
     """Return the traces of lines: of all together, or else of each."""
     chosen = [reader for reader in readers if form in (AUTO, reader.name)]
     whole = detect(held.value, chosen)
     if not isinstance(whole, Undetected):
-        return _distinct(read_document(held.value, source, form=whole.reader.name, readers=readers))
+        name = whole.reader.name
+        return _unplaced(_distinct(read_document(held.value, source, form=name, readers=readers)))
     lines = held.value if isinstance(held.value, list) else []
     traces: list[Trace] = []
+    numbers: list[int | None] = []
     problems: list[Problem] = []
     for line, value in zip(held.lines, lines, strict=True):
         try:
-            traces.extend(read_document(value, source, form=form, readers=readers))
+            found = read_document(value, source, form=form, readers=readers)
+            traces.extend(found)
+            numbers.extend([line] * len(found))
         except AuthoringError as error:
             problems.extend(replace(problem, line=line) for problem in error.problems)
         if len(problems) > _PROBLEMS_MAX:
@@ -71,7 +90,7 @@ def _read_lines(
         raise undetected(whole, source)
     if problems:
         raise AuthoringError(*problems[:_PROBLEMS_MAX])
-    return _distinct(tuple(traces))
+    return tuple(zip(_distinct(tuple(traces)), numbers, strict=True))
 
 
 def _distinct(traces: tuple[Trace, ...]) -> tuple[Trace, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arh.canonical import JsonValue
+from arh.traces.canonical_form import restored
 from arh.traces.trace import Trace
 
 
@@ -23,4 +24,4 @@ class ArhTrace:
         Raises:
             TraceRefused: A field has another type than the schema says.
         """
-        return (Trace.from_dict(document),)
+        return (restored(Trace.from_dict(document)),)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from arh.errors import safe
 from arh.traces.findings import Finding
-from arh.traces.report import TraceReport
+from arh.traces.report import Fields, TraceReport, report_document
 
 _RANKS: Final = {"error": 0, "warning": 1, "info": 2}
 FINDINGS_MAX: Final = 200
+REASON_CHARS_MAX: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,15 @@ class Unjudged:
     reason: str
     line: int | None = None
 
+    def __str__(self) -> str:
+        """Read as one safe line: the input and why."""
+        return safe(f"{self.uri}: {self.reason}", chars_max=REASON_CHARS_MAX)
+
+    def to_dict(self) -> Fields:
+        """Return it as a report lists it."""
+        line: Fields = {} if self.line is None else {"line": self.line}
+        return {"source_path": self.uri, **line, "reason": self.reason}
+
 
 @dataclass(frozen=True, slots=True)
 class TraceRun:
@@ -57,6 +69,19 @@ class TraceRun:
     def passed(self) -> bool:
         """Everything was judged and passed, and there was something to judge."""
         return bool(self.placed) and not self.unjudged and all(r.passed for r in self.reports)
+
+
+def run_document(run: TraceRun) -> Fields:
+    """Return the JSON report, which is a baseline too; inputs that were not judged come last."""
+    document = report_document(run.reports)
+    if run.unjudged:
+        document["unjudged"] = [each.to_dict() for each in run.unjudged]
+    return document
+
+
+def run_text(run: TraceRun) -> str:
+    """Return the JSON report as text in ASCII."""
+    return json.dumps(run_document(run), indent=2, allow_nan=False)
 
 
 def counted(run: TraceRun) -> str:
