@@ -21,8 +21,10 @@ from arh.model.live import Line, LiveModel
 from arh.model.openai_chat import ChatProvider
 from arh.model.openai_responses import ResponsesProvider
 from arh.model.providers import Endpoint
-from arh.records.decisions import ModelRequest
-from arh.records.messages import Message, ToolSpec
+from arh.model.script import Script
+from arh.model.scripted import ScriptedModel
+from arh.records.decisions import Calls, Final, ModelRequest
+from arh.records.messages import Message, ToolReply, ToolRequest, ToolSpec
 from arh.records.models import ModelSettings
 
 KEY = "sk-canary-4f1c9b2a7d8e6f50"
@@ -317,6 +319,46 @@ def messages_events(said: Said, *, stop: str | None = "") -> list[Data]:
         events.append({"type": "content_block_stop", "index": at})
     delta = {"type": "message_delta", "delta": {"stop_reason": whole["stop_reason"]}}
     return [*events, {**delta, "usage": {"output_tokens": 7}}, {"type": "message_stop"}]
+
+
+def follows(script: Script) -> Behaviour:
+    """Answer as a model would that follows the script: a chat completion, streamed."""
+
+    def behave(handler: Handler) -> None:
+        messages = _conversation(handler.provider.asked[-1].body["messages"])
+        decision = ScriptedModel(script).complete(request(*messages)).decision
+        match decision:
+            case Calls(requests, text):
+                calls = tuple((r.call_id, r.tool, r.arguments) for r in requests)
+                said = Said(text, calls)
+            case Final(answer):
+                said = Said(answer if isinstance(answer, str) else answer.data.decode())
+            case _:
+                raise NotImplementedError(decision)
+        chat_stream(said)(handler)
+
+    return behave
+
+
+def _conversation(written: list[Data]) -> list[Message]:
+    """Return the messages of a chat completion's request."""
+    names: dict[str, str] = {}
+    messages = []
+    for each in written:
+        made = [
+            ToolRequest(c["id"], c["function"]["name"], c["function"]["arguments"])
+            for c in each.get("tool_calls", ())
+        ]
+        names |= {call.call_id: call.tool for call in made}
+        reply = _tool_reply(each, names) if each["role"] == "tool" else None
+        messages.append(Message(each["role"], each["content"] or "", tuple(made), reply))
+    return messages
+
+
+def _tool_reply(each: Data, names: dict[str, str]) -> ToolReply:
+    value, call_id = json.loads(each["content"]), each["tool_call_id"]
+    result = None if value["result"] is None else Json.of(value["result"])
+    return ToolReply(call_id, names[call_id], value["status"], value["reason"], result)
 
 
 # --- models over a server ------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
 from arh.canonical import JsonValue, Refused, encode, parse
+from arh.model.canonical_request import shown_reply
 from arh.model.openai_chat import parameters
 from arh.model.providers import Endpoint, http_client, library
 from arh.model.replies import CONDUCT, DECLINED, Answer, Wire, cut, decided, failed, malformed
@@ -110,7 +111,7 @@ def _blocks(message: Message) -> list[JsonValue]:
             {
                 "type": "tool_result",
                 "tool_use_id": call_id,
-                "content": message.content,
+                "content": shown_reply(message),
                 "is_error": failed_call,
             }
         ]

@@ -6,7 +6,7 @@ not, since no model sees it.
 
 from __future__ import annotations
 
-from arh.canonical import Json, JsonValue
+from arh.canonical import Json, JsonValue, encode
 from arh.records.decisions import ModelRequest
 from arh.records.messages import Message, ToolSpec
 from arh.records.models import ModelSettings
@@ -29,12 +29,25 @@ def canonical_request(request: ModelRequest, settings: ModelSettings) -> Json:
     )
 
 
+def shown_reply(message: Message) -> str:
+    """Return what a model reads of a tool's reply: the message's text, else status and result.
+
+    An agent may leave the text empty, since the reply stands beside it.
+    """
+    reply = message.reply
+    if reply is None or message.content:
+        return message.content
+    result = "null" if reply.result is None else reply.result.data.decode()
+    status, reason = encode(reply.status).decode(), encode(reply.reason).decode()
+    return f'{{"status":{status},"reason":{reason},"result":{result}}}'
+
+
 def message_value(message: Message) -> dict[str, JsonValue]:
     """Return a message as JSON: as a model sees it."""
     calls: list[JsonValue] = [[r.call_id, r.tool, r.arguments] for r in message.requests]
     return {
         "role": message.role,
-        "text": message.content,
+        "text": shown_reply(message),
         "requests": calls,
         "call_id": "" if message.reply is None else message.reply.call_id,
     }

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 from pydantic import Field
 
 from arh.canonical import JsonValue
+from arh.model.canonical_request import shown_reply
 from arh.model.providers import Endpoint, http_client, library
 from arh.model.replies import CONDUCT, Answer, Wire, cut, decided, failed, malformed
 from arh.records.decisions import Decision, Malformed, ModelRequest, Usage
@@ -111,7 +112,8 @@ def offered(tool: ToolSpec) -> dict[str, JsonValue]:
 def written(message: Message) -> dict[str, JsonValue]:
     """Return a message in the provider's form."""
     if message.reply is not None:
-        return {"role": "tool", "tool_call_id": message.reply.call_id, "content": message.content}
+        text = shown_reply(message)
+        return {"role": "tool", "tool_call_id": message.reply.call_id, "content": text}
     if not message.requests:
         return {"role": message.role, "content": message.content}
     calls: list[JsonValue] = [

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
 from arh.canonical import JsonValue
+from arh.model.canonical_request import shown_reply
 from arh.model.openai_chat import openai_client, parameters
 from arh.model.providers import Endpoint, library
 from arh.model.replies import CONDUCT, Answer, Wire, cut, decided, failed
@@ -95,7 +96,7 @@ def _items(message: Message) -> Iterator[dict[str, JsonValue]]:
     """Yield the items that a message comes to."""
     if message.reply is not None:
         call_id = message.reply.call_id
-        yield {"type": "function_call_output", "call_id": call_id, "output": message.content}
+        yield {"type": "function_call_output", "call_id": call_id, "output": shown_reply(message)}
         return
     if message.content:
         yield {"role": message.role, "content": message.content}
