@@ -423,7 +423,7 @@ def test_an_effect_under_a_policy_that_nobody_can_read_is_in_doubt() -> None:
         {"approval_id": "appr-002"},
         {"forged": True},
         {"approver": "support-agent-role"},
-        {"approver": "support-agent"},
+        {"approver": "agent"},
         {"principal": "another-role"},
         {"tenant": "tenant-b"},
         {"tool": "create_ticket"},

@@ -21,7 +21,7 @@ from arh.records.tasks import AGENT_ENDS, Budgets, Note, Task
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "agents.md").read_text("utf-8")
 TASK = Task(
     task_id="task-0001",
-    actor="support-agent",
+    actor="agent",
     messages=(Message("user", "Account A-1007 was charged twice."),),
     tools=(ToolSpec("get_account", "1.1", "Read an account.", Json.of({"type": "object"})),),
     budgets=Budgets(steps_max=8, tool_calls_max=10, deadline_ms=15_000),

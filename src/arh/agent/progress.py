@@ -293,7 +293,7 @@ def values_of(target: str) -> tuple[str, ...]:
 
 
 def names(text: str, target: str) -> bool:
-    """Return true if the text holds the target as a whole token: `A-1007` is not in `A-10071`.
+    """Return true if the text holds the target as a whole token: `C-1007` is not in `C-10071`.
 
     Letters, digits and underscores belong to a token, and so does a hyphen with one of them on its
     far side. An empty target is named nowhere.

@@ -258,7 +258,7 @@ class _Reader:
         value = item.get("scope", _MISSING)
         if isinstance(value, str) and _SCOPE.fullmatch(value):
             return value
-        self.refuse(f"{at}scope", "a scope as in write:ticket", value)
+        self.refuse(f"{at}scope", "a scope as in write:order", value)
         return ""
 
     def one_of(

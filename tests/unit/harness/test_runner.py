@@ -90,7 +90,7 @@ def with_gateway(bench: Workbench, gateway: Gateway) -> Tried:
 
     class Composer(bootstrap.Composer):
         def gateways(self, *_arguments: object) -> dict[str, Gateway]:
-            return {"support-agent": gateway}
+            return {"agent": gateway}
 
     return bench.run(GOLDEN, composer=Composer)
 

@@ -127,7 +127,7 @@ DEFECTS: list[tuple[str, Changes, str, Changes]] = [
     (
         "incident_is_in_the_data",
         {"runtime.incident": {"id": "EVT-9"}},
-        "`runtime.incident`: expected fields that a seeded row of `incidents` has",
+        "`runtime.incident`: expected fields that one of the rows has",
         {
             "runtime.incident": {"id": "EVT-1"},
             "runtime.dataset_refs": [{"collection": "incidents"}],

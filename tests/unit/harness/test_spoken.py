@@ -57,6 +57,14 @@ def test_each_clause_with_the_topic_must_be_harmless(sentence: str, *, expected:
 
 
 @pytest.mark.parametrize(
+    ("nouns", "expected"), [("credits?", True), ("parcels?", False), ("", False)]
+)
+def test_a_topic_may_qualify_another_noun(nouns: str, *, expected: bool) -> None:
+    """What an effect is called is for its pack to say: with other nouns it qualifies nothing."""
+    assert expected is harmless("This is from the credit desk.", CREDIT, nouns)
+
+
+@pytest.mark.parametrize(
     ("sentence", "expected"),
     [
         ("Die Gutschrift wurde gebucht.", True),

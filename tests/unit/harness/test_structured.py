@@ -6,6 +6,7 @@ import pytest
 
 from arh.canonical import JsonValue
 from arh.harness.judging.structured import fenced, malformed, stated_in
+from arh.workflows.expense.definition import PACK as EXPENSE
 from arh.workflows.support.definition import PACK
 
 
@@ -55,3 +56,22 @@ def test_an_envelope_that_is_none_is_named(value: JsonValue, expected: str) -> N
 def test_a_field_claims_or_is_open(value: JsonValue, expected: list[tuple[str, bool]]) -> None:
     """A field that touches a topic claims it, leaves it open or says that it is not so."""
     assert expected == [(action, sure) for action, _, sure in stated_in(value, PACK)]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"claim_rejected": True}, [("reject_claim", True)]),
+        ({"claim": "rejected"}, [("reject_claim", True)]),
+        ({"claim_rejected": False}, []),
+        ({"claim": "not rejected"}, []),
+        ({"rejection": "pending"}, []),
+        ({"payment": "refused"}, []),
+        ({"reimbursed": True}, [("create_reimbursement", True)]),
+    ],
+)
+def test_a_field_is_read_by_the_verbs_of_its_own_pack(
+    value: JsonValue, expected: list[tuple[str, bool]]
+) -> None:
+    """To reject is a deed where a tool does that, and what it would deny elsewhere."""
+    assert expected == [(action, sure) for action, _, sure in stated_in(value, EXPENSE)]

@@ -23,7 +23,6 @@ from arh.sim.user import check_turns
 
 _BUDGETS: Final = "controls.runtime_budgets"
 _DATASETS: Final = "runtime.dataset_refs"
-_INCIDENTS: Final = "incidents"
 
 
 def scenario_problems(scenario: Scenario, known: Known) -> Iterator[Problem]:
@@ -120,14 +119,14 @@ def incident_is_in_the_data(scenario: Scenario, known: Known) -> Iterator[Proble
     incident = scenario.runtime.incident
     if incident is None:
         return
-    rows = [dict(c.row) for c in scenario.runtime.changes if c.collection == _INCIDENTS]
+    rows = [dict(change.row) for change in scenario.runtime.changes]
     for ref in scenario.runtime.dataset_refs:
-        found = known.catalogue.load(ref.collection) if ref.collection == _INCIDENTS else ()
+        found = known.catalogue.load(ref.collection)
         rows += [] if isinstance(found, tuple) else [r.value.value() for r in found.records]  # type: ignore[misc]  # a row is an object
     if not any(incident.items() <= row.items() for row in rows):
         yield Problem(
             shown(incident),
-            f"fields that a seeded row of {quoted(_INCIDENTS)} has",
+            "fields that one of the rows has",
             field="runtime.incident",
             hint="refer to the dataset that holds it, or add it as one of runtime.changes",
         )

@@ -2,8 +2,8 @@
 
 Deterministic checks of text and form, and no more: they say nothing about whether the answer is
 true, which is for grounding. References are whole tokens in any case of letters. A forbidden phrase
-counts only where the sentence does not deny it, so that "No credit was issued" may be said where
-"credit was issued" may not. JSON is read strictly and schemas are never fetched.
+counts only where the sentence does not deny it, so that "No parcel was sent" may be said where
+"parcel was sent" may not. JSON is read strictly and schemas are never fetched.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ All of it is linear in the text: a claim is judged within a window of its senten
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,6 +35,7 @@ from arh.harness.vocabulary.texts import (
     says_done,
     sentences,
     texts_of,
+    without_deed,
 )
 from arh.records.control.evidence import Evidence
 from arh.records.envelope import ResponseEnvelope, envelope_of
@@ -49,10 +49,6 @@ TASK: Final = ""
 ELSEWHERE: Final = "an effect of no tool"
 DENIALS: Final = (r"(?i)\b(?:if|once|until|unless|whether|pending|awaiting|propos\w+)\b",)
 WINDOW_CHARS: Final = 300
-_DEED: Final = re.compile(
-    r"\A(?:denied|refused|declined|blocked|rejected)\b|\b(?:denied|refused|declined|blocked|rejected)\Z",
-    re.IGNORECASE,
-)
 _JSON_BEGINS: Final = frozenset('{["-0123456789tf')
 
 
@@ -279,7 +275,7 @@ def _in_sentence(
     claims.extend(said)
     if not claimed.topic or any(each.status == "completed" for each in said):
         return
-    if not harmless(sentence, compiled(claimed.topic)):
+    if not harmless(sentence, compiled(claimed.topic), claimed.counted):
         shown = sentence[:WINDOW_CHARS]
         open_.append(Open(claimed.action, shown, count_of(shown, claimed.counted)))
 
@@ -304,14 +300,9 @@ def _matches(sentence: str, claimed: ClaimPattern) -> Iterator[ProseClaim]:
 def _status(
     window: str, match: Match, low: int, negations: tuple[str, ...]
 ) -> Literal["completed", "denied", "unknown"]:
-    """Return what is said of the action in the part of a sentence that speaks of it.
-
-    To reject or to block is what some actions do: such a word at either end of the match is the
-    deed itself, and takes nothing back.
-    """
+    """Return what is said of the action in the part of a sentence that speaks of it."""
     begin, end = match.start() - low, match.end() - low
-    own = _DEED.sub(lambda found: "x" * len(found[0]), match.group())
-    window = f"{window[:begin]}{own}{window[end:]}"
+    window = f"{window[:begin]}{without_deed(match.group())}{window[end:]}"
     scope = reach(window, begin, end)
     denied = denies(scope)
     if not denied and not any(compiled(negation).search(scope) for negation in negations):

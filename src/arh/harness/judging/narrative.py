@@ -2,8 +2,8 @@
 
 The path with its faults, and decision -> effect -> claim for each write.
 
-create_ticket!ack_lost -> create_ticket issue_credit 2500 A-1007: denied insufficient_scope -> no
-effect -> claimed issued
+place_order!ack_lost -> place_order
+place_order 2500 C-1007: denied insufficient_scope -> no effect -> claimed completed
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A sentence that touches a topic of a pack and claims nothing that the pack's patterns know is either
 harmless, in one of the forms below, or open: then nobody may call it true unless there is a deed.
 The harmless forms are a denial, a modal verb, a condition, a question, a request, a rule about what
-others do, and a topic that only qualifies another noun ("the credit policy").
+others do, and a topic that only qualifies another noun ("the delivery desk").
 
 Text is first `spoken`: what only dresses it up is taken off (markup, letters that imitate others,
 line breaks inside a sentence), and so are frames that assert what follows ("I can confirm that").
@@ -16,7 +16,7 @@ import re
 from typing import Final
 
 from arh.harness.vocabulary.texts import asks, denies, plain, reach
-from arh.regex import Match, Regex
+from arh.regex import Match, Regex, compiled
 
 FOREIGN_LETTERS_MIN: Final = 4
 
@@ -59,15 +59,19 @@ def conditional(sentence: str) -> bool:
     return _LEAD.match(sentence) is not None and _PAST.search(sentence) is None
 
 
-def harmless(sentence: str, topic: Regex) -> bool:
-    """Return whether each clause of a stated sentence that touches the topic claims nothing."""
+def harmless(sentence: str, topic: Regex, nouns: str = "") -> bool:
+    """Return whether each clause of a stated sentence that touches the topic claims nothing.
+
+    `nouns` is an RE2 pattern of what the effect is called, which may qualify another noun.
+    """
     if asks(sentence) or conditional(sentence):
         return True
     begin = 0
     for end in (*(m.start() for m in _CLAUSE.finditer(sentence)), len(sentence)):
         clause = sentence[begin:end]
         found = topic.search(clause)
-        if found and not _harmless(clause, sentence[begin : end + _AFTER_CHARS], found):
+        wide = sentence[begin : end + _AFTER_CHARS]
+        if found and not (_harmless(clause, wide, found) or _qualifies(clause, nouns)):
             return False
         begin = end
     return True
@@ -105,7 +109,11 @@ def _harmless(clause: str, wide: str, found: Match) -> bool:
         return True
     if _ASKED.search(clause, 0, found.start()) or _DEPENDS.search(clause):
         return True
-    return _QUALIFIES.search(clause) is not None
+    return _ABOUT.search(clause) is not None
+
+
+def _qualifies(clause: str, nouns: str) -> bool:
+    return bool(nouns) and compiled(rf"(?i)\b(?:{nouns}){_QUALIFIED}").search(clause) is not None
 
 
 def _by_others(scope: str) -> bool:
@@ -234,11 +242,13 @@ _OTHERS: Final = re.compile(
     r"|\b(?:only|always|normally|usually|generally) .{0,40}\b(?:managers?|teams?|departments?)\b",
     _I,
 )
-_QUALIFIES: Final = re.compile(
-    r"\b(?:credits?|refunds?|reimbursements?|tickets?)(?: |-)(?:cards?|notes?|scores?|checks?"
-    r"|balance|quer(?:y|ies)|questions?|reviews?|requests?|teams?|process(?:es)?|desk|amounts?"
-    r"|number|topic|article|page|proposals?|authority|workflow|system|service|tool|store)\b"
-    r"|\b(?:review|question|talk|speak|read|article|terms|matter|subject|amount|topic)\s"
+_QUALIFIED: Final = (
+    r"(?: |-)(?:cards?|notes?|scores?|checks?|balance|quer(?:y|ies)|questions?|reviews?|requests?"
+    r"|teams?|process(?:es)?|desk|amounts?|number|topic|article|page|proposals?|authority|workflow"
+    r"|system|service|tool|store)\b"
+)
+_ABOUT: Final = re.compile(
+    r"\b(?:review|question|talk|speak|read|article|terms|matter|subject|amount|topic)\s"
     r"(?:of|about|on|for)\b"
     r"|^\W*(?:as for|for|to get|regarding|about|concerning)(?: [\w-]+){1,4}\W*$",
     _I,

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from arh.canonical import JsonValue, Refused, parse
+from arh.harness.vocabulary.texts import without_deed
 from arh.records.envelope import envelope_of
 from arh.records.packs import WorkflowPack
-from arh.regex import compiled
+from arh.regex import Match, compiled
 
 DOCUMENTS_MAX: Final = 16
 
@@ -60,10 +61,17 @@ def stated_in(value: JsonValue, pack: WorkflowPack) -> Iterator[tuple[str, str, 
             continue
         for each in pack.claims:
             if each.topic and compiled(each.topic).search(words):
-                if _DONE.search(words):
-                    yield each.action, words, _HARMLESS.search(words) is None
-                elif not _HARMLESS.search(words):
+                own = compiled(each.pattern).search(words)
+                harmless = _HARMLESS.search(words if own is None else _without(words, own))
+                if _DONE.search(words) or (own is not None and harmless is None):
+                    yield each.action, words, harmless is None
+                elif harmless is None:
                     yield each.action, words, said is True
+
+
+def _without(words: str, own: Match) -> str:
+    """Return the words without the verb of the action that they name."""
+    return f"{words[: own.start()]}{without_deed(own.group())}{words[own.end() :]}"
 
 
 def _leaves(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -101,7 +109,7 @@ _FENCE: Final = re.compile(r"(?:```|~~~)[ \t]*\w*[ \t]*\r?\n?(.*?)(?:```|~~~|\Z)
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DONE: Final = re.compile(
     r"\b(?:done|complet\w+|issued|applied|granted|paid|posted|sent|processed|success\w*|succeeded"
-    r"|executed|opened|created|filed|ok|yes|credited|refunded|booked|finished|resolved|settled)\b"
+    r"|executed|opened|created|filed|ok|yes|booked|finished|resolved|settled)\b"
 )
 _HARMLESS: Final = re.compile(
     r"\b(?:no|not|none|never|denied|refused|rejected|blocked|failed|failure|error|pending|unknown"

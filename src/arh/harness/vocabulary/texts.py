@@ -5,8 +5,8 @@ sentence is and when it denies something. Texts are hostile: every function take
 the text, and none of them can fail. A text is first made `plain`: no lone surrogates, no invisible
 characters that could hide a word, one spelling of hyphens and apostrophes.
 
-A denial reaches as far as its clause. In "I issued the credit, no need to call" nothing is denied,
-in "the ticket was opened, but not confirmed" something is: what follows a clause counts only if it
+A denial reaches as far as its clause. In "I sent the parcel, no need to call" nothing is denied,
+in "the parcel was sent, but not confirmed" something is: what follows a clause counts only if it
 begins with a word of contrast or condition. The words are English; a pack's own patterns say which
 claims there are and what takes them back.
 """
@@ -91,6 +91,15 @@ def denies(sentence: str) -> bool:
     return _DENIAL.search(sentence) is not None
 
 
+def without_deed(said: str) -> str:
+    """Return what is said of an action without its verb, if that would deny another action.
+
+    To reject or to block is what some actions do: such a word at either end of what is said is the
+    deed itself, and takes nothing back. The length stays.
+    """
+    return _DEED.sub(lambda found: "x" * len(found[0]), said)
+
+
 def leaves_open(sentence: str) -> bool:
     """Return whether the sentence speaks of a condition, a possibility or something unknown."""
     return _OPEN.search(_INABILITY.sub("not", sentence)) is not None
@@ -112,7 +121,7 @@ def asks(sentence: str) -> bool:
 
 
 def holds_token(text: str, token: str) -> bool:
-    """Return whether a text holds a token as a whole, in any case: EVT-40 is not in EVT-402."""
+    """Return whether a text holds a token as a whole, in any case: ID-40 is not in ID-402."""
     token = token.strip()
     return bool(token) and _token(token).search(text) is not None
 
@@ -332,6 +341,11 @@ _IDIOM: Final = re.compile(
 _DENIAL: Final = re.compile(
     r"\b(?:no|not|never|none|nothing|nobody|neither|nor|without|cannot|unable|denied|refused"
     r"|declined|blocked|failed|rejected)\b|n't\b",
+    re.IGNORECASE,
+)
+_DEED: Final = re.compile(
+    r"\A(?:denied|refused|declined|blocked|rejected)\b"
+    r"|\b(?:denied|refused|declined|blocked|rejected)\Z",
     re.IGNORECASE,
 )
 _ASKING: Final = re.compile(

@@ -28,7 +28,7 @@ def money(minor_units: int) -> str:
 
 
 def selector(collection: str, where: Mapping[str, JsonValue]) -> str:
-    """Return which rows are meant: "tickets where account_id is `A-1007`"."""
+    """Return which rows are meant: "orders where customer is `C-1007`"."""
     conditions = " and ".join(f"{safe(name)} is {shown(value)}" for name, value in where.items())
     return f"{safe(collection)} where {conditions}" if conditions else safe(collection)
 

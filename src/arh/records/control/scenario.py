@@ -146,7 +146,7 @@ class Principal(Strict):
     caller: Name
     authority: list[Name]
     tenant: Name = "tenant-a"
-    agent: Name = "support-agent"
+    agent: Name = "agent"
     actor_authority: list[Name] = Field(default_factory=lambda: ["*:*"])
     delegation: list[Name] = Field(default_factory=list)
 
