@@ -36,6 +36,7 @@ class Framework:
     title: str
     package: str
     lock: str
+    over_mcp: bool = False
 
     @property
     def agent(self) -> Path:
@@ -52,6 +53,13 @@ FRAMEWORKS = (
     Framework("openai_sdk", "OpenAI library", "openai", "libraries"),
     Framework("anthropic_sdk", "Anthropic library", "anthropic", "libraries"),
     Framework("openai_agents", "OpenAI Agents SDK", "openai-agents", "openai-agents"),
+    Framework(
+        "openai_agents_mcp",
+        "the same, with tools over MCP",
+        "openai-agents",
+        "openai-agents",
+        over_mcp=True,
+    ),
     Framework("pydantic_ai", "Pydantic AI", "pydantic-ai-slim", "pydantic-ai"),
     Framework("langgraph", "LangGraph", "langgraph", "langgraph"),
 )

@@ -11,12 +11,22 @@ import pytest
 from arh import bootstrap
 from arh.canonical import Json
 from arh.connect.json_lines import JsonLinesAgent
+from arh.connect.mcp_agent import McpCommandAgent
+from arh.connect.mcp_credentials import Principal
+from arh.connect.mcp_exchange import Exchange
+from arh.connect.model_endpoint import Asked, Pace
+from arh.connect.model_endpoint_wire import Question
 from arh.errors import AuthoringError
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.pipeline import run_one
+from arh.records.decisions import Final, ModelReply
+from arh.records.messages import Message, ToolRequest
+from arh.records.outcomes import ToolOutcome
+from arh.records.tasks import AgentReport
 from arh.testing.workbench import Tried, Workbench
 from tests.conformance.endpoint_client import TASK, Session
 
+PRINCIPAL = Principal("support-agent-role", "anna", "tenant-a")
 AGENT = """
 import json, os, sys, urllib.request
 task = json.loads(sys.stdin.readline())
@@ -137,7 +147,9 @@ def test_the_endpoint_costs_other_agents_nothing(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("agent", [None, "examples.agents.callable_agent:agent"])
 def test_only_a_command_has_use_for_an_endpoint(agent: str | None) -> None:
     """The option with another agent is refused before anything runs."""
-    with pytest.raises(AuthoringError, match="`--model-endpoint`: expected an --agent that is"):
+    with pytest.raises(
+        AuthoringError, match="`--model-endpoint`: expected an --agent or --agent-mcp"
+    ):
         bootstrap.UnderTest.of(agent, model_endpoint=True)
 
 
@@ -149,3 +161,58 @@ def test_a_run_that_broke_off_says_how() -> None:
     assert tried.verdict.status == "fail"
     assert ended.data["termination"] == "agent_error"
     assert ended.data["detail"] == "the process ended without a final message"
+
+
+def test_an_agent_over_mcp_finds_the_model_as_well() -> None:
+    """Its questions come to the thread of the run between its calls, in the order of arrival."""
+    code = (
+        "import json,os,sys,urllib.request; sys.stdin.readline();"
+        "body = json.dumps({'model':'any','messages':[{'role':'user','content':'Hi'}]}).encode();"
+        "headers = {'Authorization': 'Bearer ' + os.environ['OPENAI_API_KEY']};"
+        "url = os.environ['OPENAI_BASE_URL'] + '/chat/completions';"
+        "reply = urllib.request.urlopen(urllib.request.Request(url, body, headers));"
+        "print(json.load(reply)['choices'][0]['message']['content'])"
+    )
+    command = shlex.join([sys.executable, "-c", code])
+    session = Session([Final("The model said so.")])
+
+    report = McpCommandAgent(command, PRINCIPAL, model_endpoint=True).run(TASK, session)
+
+    assert report == AgentReport("completed", "The model said so.")
+    assert session.asked == [(Message("user", "Hi"),)]
+
+
+def test_questions_and_calls_over_mcp_are_taken_in_the_order_of_their_arrival() -> None:
+    """Neither way overtakes the other, and the end comes last."""
+    told: list[str] = []
+    question = Question((Message("user", "Hi"),), "any")
+
+    class Ordered(Session):
+        """A session that notes what it is used for."""
+
+        def complete(
+            self,
+            messages: tuple[Message, ...],
+            *,
+            timeout_ms: int,
+            output_tokens_max: int | None = None,
+        ) -> ModelReply:
+            """Note a question."""
+            told.append("question")
+            return super().complete(
+                messages, timeout_ms=timeout_ms, output_tokens_max=output_tokens_max
+            )
+
+        def call(self, request: ToolRequest, *, timeout_ms: int) -> ToolOutcome:
+            """Note a call."""
+            told.append(request.tool)
+            return ToolOutcome(request.call_id, request.tool, "1.0", "executed", "ok")
+
+    exchange, pace = Exchange(TASK), Pace()
+    for asked in (Asked(question, pace), Asked(question, pace)):
+        exchange.submit("get_account", "{}")
+        exchange.hand_over(asked)
+    exchange.end(None)
+
+    assert exchange.serve(Ordered([Final("one"), Final("two")]), lambda: 1.0) is None
+    assert told == ["get_account", "question", "get_account", "question"]

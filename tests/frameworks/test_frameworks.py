@@ -12,11 +12,17 @@ from typing import Any
 
 import pytest
 
-from arh.canonical import JsonValue
+from arh.canonical import Json, JsonValue
 from arh.connect import model_endpoint_http
 from arh.connect.json_lines import JsonLinesAgent
+from arh.connect.mcp_agent import McpCommandAgent
+from arh.connect.mcp_credentials import Principal
 from arh.connect.model_endpoint_wire import Dialect, Fault, Question
+from arh.ports.sue import Agent
+from arh.records.decisions import Calls, Decision, Final, Refusal, Truncated
+from arh.records.messages import ToolRequest
 from arh.testing.workbench import Exercise, Tried, Workbench
+from tests.conformance.endpoint_client import TASK, Session
 from tools.frameworks import FRAMEWORKS, OBSERVED, Framework
 
 GOLDEN = "golden-billing-incident-001"
@@ -24,8 +30,10 @@ LOST_REPLY = "recovery-after-commit-idempotent-001"
 RATE_LIMITED = "recovery-model-rate-limited-001"
 BLOCKED = "guardrail-credit-attempt-blocked-001"
 DOWN = "recovery-model-down-001"
+FORMS_FILE = Path(__file__).with_name("forms.py")
 LYING = Path(__file__).with_name("lying.py")
 WALL_MS_MAX = 60_000
+PRINCIPAL = Principal("support-agent-role", "support-agent", "tenant-a")
 
 each_framework = pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda one: one.name)
 
@@ -98,7 +106,9 @@ def test_a_model_that_is_down_is_seen_as_what_it_does_to_the_framework(
     count = len(events(tried, "model_asked"))
     assert tried.verdict.status == "fail"
     assert not events(tried, "tool_call")
-    observe(framework, {"model stays down": f"fail: gave up after {count} questions, said nothing"})
+    assert events(tried, "agent_finished")[0]["answer"] is None
+    end = f"{tried.verdict.status}: gave up after {count} questions, said nothing"
+    observe(framework, {"model stays down": end})
 
 
 @each_framework
@@ -134,13 +144,41 @@ def test_a_credit_that_its_answer_boasts_of_is_caught(framework: Framework) -> N
     observe(framework, {"claims the refused credit": "fail: `grounding.unfounded_claim`"})
 
 
+FORMS = 6
+READ = ToolRequest("req-0001", "get_account", '{"account_id":"A-1007"}')
+CALL = [["req-0001", "get_account", {"account_id": "A-1007"}]]
+
+
+def test_the_vendors_own_libraries_accept_every_form_strictly() -> None:
+    """Whole and streamed, each kind of decision has exactly the types that the vendors declare."""
+    decisions: list[tuple[Decision, tuple[str, str, str], str, list[object]]] = [
+        (Final("All is well."), ("stop", "completed", "end_turn"), "All is well.", []),
+        (Calls((READ,)), ("tool_calls", "completed", "tool_use"), "", [*CALL]),
+        (Calls((READ,), "I look."), ("tool_calls", "completed", "tool_use"), "I look.", [*CALL]),
+        (Refusal("I will not."), ("stop", "completed", "refusal"), "I will not.", []),
+        (Truncated(), ("length", "incomplete", "max_tokens"), "", []),
+    ]
+    session = Session([decision for decision, *_ in decisions for _ in range(FORMS)])
+    interpreter = next(f.interpreter for f in FRAMEWORKS if f.lock == "libraries")
+    typed = shlex.join([str(interpreter), str(FORMS_FILE), str(len(decisions))])
+
+    report = JsonLinesAgent(typed, wall_ms_max=WALL_MS_MAX, model_endpoint=True).run(TASK, session)
+
+    assert isinstance(report.response, Json), report.detail
+    assert report.response.value() == [
+        [[end, text, calls] for end in ends for _ in ("whole", "streamed")]
+        for _, ends, text, calls in decisions
+    ]
+
+
 def run(framework: Framework, scenario: str, *, lie: str = "") -> Tried:
     """Run one scenario with a framework's agent, honest unless a lie is named."""
     command = [str(framework.interpreter)]
     command += [str(LYING), lie] if lie else []
-    agent = JsonLinesAgent(
-        shlex.join([*command, str(framework.agent)]), wall_ms_max=WALL_MS_MAX, model_endpoint=True
-    )
+    typed = shlex.join([*command, str(framework.agent)])
+    agent: Agent = JsonLinesAgent(typed, wall_ms_max=WALL_MS_MAX, model_endpoint=True)
+    if framework.over_mcp:
+        agent = McpCommandAgent(typed, PRINCIPAL, WALL_MS_MAX, model_endpoint=True)
     return _bench().tried(Exercise(scenario, agent=agent, wall_ms_max=WALL_MS_MAX))
 
 

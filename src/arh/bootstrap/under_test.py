@@ -159,10 +159,14 @@ class CallableUnderTest:
 
 @dataclass(frozen=True, slots=True)
 class McpCommandUnderTest:
-    """A command that is a client of the gateway over MCP, in a process of its own."""
+    """A command that is a client of the gateway over MCP, in a process of its own.
+
+    With `model_endpoint`, its libraries find the run's model over HTTP.
+    """
 
     command: str
     wall_s_max: int | None = 30
+    model_endpoint: bool = False
 
     @property
     def name(self) -> str:
@@ -172,7 +176,8 @@ class McpCommandUnderTest:
     @property
     def options(self) -> Mapping[str, str]:
         """The command as it may be shown and written, its secrets taken out."""
-        return {"agent-mcp": shown_command(self.command)}
+        flags = {"model-endpoint": ""} if self.model_endpoint else {}
+        return {"agent-mcp": shown_command(self.command), **flags}
 
     def check(self) -> None:
         """Refuse a command that cannot be started, and any if the protocol's library is missing.
@@ -192,7 +197,7 @@ class McpCommandUnderTest:
         self.check()
         wall_ms_max = (self.wall_s_max or 0) * 1000
         return lambda actor, _telemetry: McpCommandAgent(
-            self.command, principal_of(actor), wall_ms_max
+            self.command, principal_of(actor), wall_ms_max, self.model_endpoint
         )
 
 
@@ -253,17 +258,17 @@ class UnderTest:
         `mcp` is the command of a client over MCP, in place of `agent`.
 
         Raises:
-            AuthoringError: A model endpoint is wanted, and the agent is no command of `--agent`.
+            AuthoringError: A model endpoint is wanted, and the agent is no command.
         """
         if agent is not None and not is_callable_name(agent):
             return cls(CommandUnderTest(agent, wall_s_max, model_endpoint))
+        if mcp is not None:
+            return cls(McpCommandUnderTest(mcp, wall_s_max, model_endpoint))
         if model_endpoint:
             raise AuthoringError.of(
-                agent or mcp or "nothing",
+                agent or "nothing",
                 field="--model-endpoint",
-                expected="an --agent that is a command",
+                expected="an --agent or --agent-mcp that is a command",
                 hint="an agent in our process asks its session",
             )
-        if mcp is not None:
-            return cls(McpCommandUnderTest(mcp, wall_s_max))
         return cls() if agent is None else cls(CallableUnderTest(agent, wall_s_max))

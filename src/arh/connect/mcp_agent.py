@@ -10,8 +10,8 @@ Time in the run is virtual: how fast the agent thinks decides nothing, its wall 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
@@ -65,24 +65,29 @@ def hub() -> Hub:
 
 @dataclass(frozen=True, slots=True)
 class McpCommandAgent:
-    """Implements `arh.ports.sue.Agent` with one process a task, which is a client of the server."""
+    """Implements `arh.ports.sue.Agent` with one process a task, which is a client of the server.
+
+    With `model_endpoint`, its libraries find the run's model over HTTP as well.
+    """
 
     command: str
     principal: Principal
     wall_ms_max: int = 30_000
+    model_endpoint: bool = False
 
     def run(self, task: Task, session: Session) -> AgentReport:
         """Let the process work on the task; what it wrote is its answer."""
         server, exchange = hub(), Exchange(task)
         place = server.open(exchange, self.principal, life_ms=self.wall_ms_max)
         try:
-            return self._worked(task, session, exchange, place)
+            with _model_side(exchange, wanted=self.model_endpoint) as model:
+                return self._worked(session, exchange, {**_found(place), **model})
         finally:
             exchange.close()
             server.close(place)
 
     def _worked(
-        self, task: Task, session: Session, exchange: Exchange, place: Place
+        self, session: Session, exchange: Exchange, given: Mapping[str, str]
     ) -> AgentReport:
         written = bytearray()
 
@@ -90,13 +95,7 @@ class McpCommandAgent:
             keep(stream, written, OUTPUT_BYTES_MAX + 1)
             exchange.end(None)
 
-        given = {
-            CONFIG: str(place.config),
-            URL: place.url,
-            TOKEN: place.token,
-            STDIO: line(list(place.stdio)).decode(),
-        }
-        told = line(wire.task_message(task)) + b"\n"
+        told = line(wire.task_message(exchange.task)) + b"\n"
         process = AgentProcess(Launch(self.command, self.wall_ms_max, given=given, told=told), read)
         try:
             exchange.serve(session, process.left_s)
@@ -106,6 +105,28 @@ class McpCommandAgent:
             return _ended(code, bytes(written))
         finally:
             process.close()
+
+
+def _found(place: Place) -> Mapping[str, str]:
+    """Return the variables by which the process finds the server."""
+    return {
+        CONFIG: str(place.config),
+        URL: place.url,
+        TOKEN: place.token,
+        STDIO: line(list(place.stdio)).decode(),
+    }
+
+
+@contextmanager
+def _model_side(exchange: Exchange, *, wanted: bool) -> Iterator[Mapping[str, str]]:
+    """Yield the variables by which the process finds the run's model, if it is to find it."""
+    if not wanted:
+        yield {}
+        return
+    from arh.connect.model_endpoint import ModelEndpoint
+
+    with closing(ModelEndpoint(exchange.hand_over)) as endpoint:
+        yield endpoint.environment()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from arh.canonical import encode
 from arh.errors import RunStopped
@@ -27,6 +27,9 @@ from arh.ports.sue import Session
 from arh.records.messages import ToolRequest, ToolSpec
 from arh.records.outcomes import ToolOutcome
 from arh.records.tasks import AgentReport, Task
+
+if TYPE_CHECKING:
+    from arh.connect.model_endpoint import Asked
 
 UNDER_WAY_MAX: Final = 64
 
@@ -53,7 +56,8 @@ class Exchange:
         self.task = task
         self.pinned = manifest_digest(task.tools)
         self.over = False
-        self._arrivals: queue.SimpleQueue[Arrival | AgentReport | None] = queue.SimpleQueue()
+        self._arrivals: queue.SimpleQueue[Arrival | Asked | AgentReport | None]
+        self._arrivals = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._arrived = 0
         self._under_way: set[Future[Answer]] = set()
@@ -82,6 +86,10 @@ class Exchange:
             self._arrivals.put(arrival)
             return arrival.answer
 
+    def hand_over(self, asked: Asked) -> None:
+        """Leave a question to the run's model among the calls, to be settled in its turn."""
+        self._arrivals.put(asked)
+
     def end(self, report: AgentReport | None) -> None:
         """End the task after the calls that came before; `None` leaves it to the run to say how."""
         self._arrivals.put(report)
@@ -95,9 +103,11 @@ class Exchange:
         try:
             while True:
                 arrived = self._next(left_s())
-                if not isinstance(arrived, Arrival):
+                if arrived is None or isinstance(arrived, AgentReport):
                     return arrived
-                if arrived.answer.set_running_or_notify_cancel():
+                if not isinstance(arrived, Arrival):
+                    arrived.settle(session, self.task)
+                elif arrived.answer.set_running_or_notify_cancel():
                     self._make(arrived, session)
         finally:
             self.close()
@@ -111,7 +121,7 @@ class Exchange:
             with suppress(InvalidStateError):
                 answer.set_result(OVER)
 
-    def _next(self, seconds: float) -> Arrival | AgentReport | None:
+    def _next(self, seconds: float) -> Arrival | Asked | AgentReport | None:
         try:
             return self._arrivals.get(timeout=seconds)
         except queue.Empty:
