@@ -109,7 +109,16 @@ def test_its_tests_and_scenarios_run_under_pytest(elsewhere: Elsewhere) -> None:
     done = elsewhere.typed("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    assert "32 passed" in done.stdout
+    assert "36 passed" in done.stdout
+
+
+def test_each_control_of_it_is_missed_by_a_scenario(elsewhere: Elsewhere) -> None:
+    """The kill matrix of a pack as it is written has no survivor."""
+    done = elsewhere.typed("arh", "selftest", "--against", "supplies", "--json-out", "kills.json")
+
+    matrix = json.loads((elsewhere.folder / "kills.json").read_bytes())
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert {row["status"] for row in matrix["rows"]} == {"killed", "not applicable"}
 
 
 def test_a_broken_pack_is_named_and_hides_no_other(elsewhere: Elsewhere) -> None:

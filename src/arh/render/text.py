@@ -1,4 +1,4 @@
-"""Makes untrusted text safe, once for each sink: console, Markdown, XML.
+"""Makes untrusted text safe, once for each sink: console, Markdown, HTML, XML.
 
 Agents, tools and datasets write text that ends in reports. None of it may move a cursor, forge a
 line or a CI command, become markup or a link, or break the format it is put into. Every renderer
@@ -8,6 +8,7 @@ passes every text that is not its own through one of these functions, and nothin
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import Final
 
 CHARS_MAX: Final = 2_000
@@ -48,6 +49,11 @@ def code(text: str, *, chars_max: int = CHARS_MAX) -> str:
     shown = _printable(_one_line(text, chars_max)).replace("`", "\N{MODIFIER LETTER GRAVE ACCENT}")
     cell = shown.replace("|", "\\|")
     return f"`{cell}`" if cell else ""
+
+
+def markup(text: str, *, chars_max: int = CHARS_MAX) -> str:
+    """Return the text on one line in which HTML sees nothing but characters, in attributes too."""
+    return escape(_printable(_one_line(text, chars_max)), quote=True)
 
 
 def xml(text: str, *, chars_max: int = CHARS_MAX) -> str:

@@ -19,6 +19,7 @@ from arh.canonical import JsonValue
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.evidence.output import RunOutput
 from arh.harness.evidence.recorder import Redact, keep_all
+from arh.harness.evidence.written_scenarios import written_scenario
 from arh.harness.judging.judge import judge
 from arh.harness.null_agent import BenchOf, passes_idle
 from arh.harness.running.composition import Composition, compose
@@ -37,8 +38,10 @@ from arh.records.outcomes import ToolOutcome
 from arh.records.packs import WorkflowPack
 from arh.records.setup import RunSetup
 from arh.records.tasks import AgentReport, Task
+from arh.telemetry.redaction import Redactor
 from arh.testing.workbench import Compose
 
+STRANGER = "tenant-of-a-stranger"
 TIMEOUT_MS = 5_000
 WALL_MS_MAX = 10_000
 PROBE_LIMITS = WatchdogLimits(10_000, 10_000, 100_000_000)
@@ -64,11 +67,15 @@ class Ran:
 
 @dataclass(frozen=True)
 class PackBench:
-    """A pack's suite, and what is deployed with it: by default all that comes with arh."""
+    """A pack's suite, and what is deployed with it: by default all that comes with arh.
+
+    With `redacted`, runs are judged as the gate judges them, by what may be persisted of them.
+    """
 
     suite: bootstrap.Suite
     under_test: bootstrap.UnderTest = field(default_factory=bootstrap.UnderTest)
     composer: Compose | None = None
+    redacted: bool = False
     states: dict[str, tuple[bytes, StateView]] = field(default_factory=dict, repr=False)
     thread: AgentThread = field(default_factory=AgentThread, repr=False)
 
@@ -113,22 +120,25 @@ class PackBench:
         agent: Agent | None = None,
         composer: Compose | None = None,
         change: Change | None = None,
-        defect: str = "",
-        redact: Redact = keep_all,
+        redact: Redact | None = None,
     ) -> Ran:
         """Run one scenario, with what is given in place of the deployed part, and judge it."""
         made: list[SystemUnderEvaluation] = []
-        bench = self._bench(agent, composer, made, redact)
+        bench = self._bench(agent, composer, made, redact or self._redact)
         composition = compose(run, self.pack, self.suite.catalogue)
         composition = composition if change is None else change(composition)
-        stamped = replace(composition.setup, defect=defect)
-        output = execute(replace(composition, setup=stamped), bench)
-        verdict = judge(run.located, output.evidence, self.suite.evaluators, self.pack)
+        output = execute(composition, bench)
+        kept = written_scenario(run, bench.redact)[1]
+        verdict = judge(kept.located, output.evidence, self.suite.evaluators, self.pack)
         return Ran(run, output, verdict, made[-1])
 
     def passes_idle(self, run: PlannedRun) -> bool:
         """Return whether an agent that does nothing passes the run's scenario."""
         return passes_idle(run, self._idle_of, self.suite.catalogue, self.suite.evaluators)
+
+    @cached_property
+    def _redact(self) -> Redact:
+        return Redactor(self.pack) if self.redacted else keep_all
 
     @cached_property
     def _idle_of(self) -> BenchOf:
@@ -149,7 +159,7 @@ class PackBench:
         if agent is None and wall_s_max is not None:
             bench.clock, bench.task_ms_max = "hybrid", wall_s_max * 1000
         bench.thread = self.thread
-        if redact is keep_all:
+        if redact is self._redact:
             bench.states = self.states
         return bench
 

@@ -19,6 +19,7 @@ from arh.records.outcomes import Reason, ToolOutcome
 from arh.records.tools import ToolManifest
 from arh.schema import compiled
 from arh.testing.pack_bench import (
+    STRANGER,
     Change,
     PackBench,
     Prober,
@@ -29,7 +30,6 @@ from arh.testing.pack_bench import (
     unhindered,
 )
 
-STRANGER: Final = "tenant-of-a-stranger"
 BROKEN: Final = frozenset(
     {Reason.TOOL_ERROR, Reason.MALFORMED_RESULT, Reason.ARGUMENTS_INVALID, Reason.UNKNOWN_TOOL}
 )
