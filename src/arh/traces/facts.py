@@ -210,7 +210,8 @@ def total(numbers: list[float]) -> Decimal | int:
 
 def plain(number: Decimal | float) -> str:
     """Return a number for a message, exactly and without an exponent."""
-    return f"{exact(number) if isinstance(number, float) else Decimal(number):f}"
+    value = exact(number) if isinstance(number, float) else Decimal(number)
+    return f"{value.normalize(_EXACT):f}"
 
 
 def _items(value: JsonValue) -> Iterator[JsonValue]:

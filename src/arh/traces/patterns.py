@@ -12,6 +12,7 @@ were joined by line feeds: most traces are clean, and one search says so.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias, cast
@@ -42,6 +43,7 @@ _GROUPS: Final = (
 )
 _FLAGS: Final = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?[:)]")
 _OPEN_REPEAT: Final = re.compile(r"\{,([0-9]+)\}")
+_REPEAT_DIGITS_MAX: Final = 7  # the library itself refuses those of fewer digits
 _REPEAT: Final = re.compile(r"\{[0-9]*(?:,[0-9]*)?\}")
 _ESCAPED_CHAR: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
 _ONE_CHAR: Final = (
@@ -144,7 +146,8 @@ def linear_problem(pattern: str, *, full: bool) -> str:
 def backtracking_problem(pattern: str) -> str:
     """Return why the pattern is none of Python's `re` either, or nothing."""
     try:
-        re.compile(pattern)
+        with warnings.catch_warnings(action="ignore"):
+            re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         return str(error)
     return ""
@@ -189,7 +192,15 @@ def _piece(pattern: str, at: int, use: Use, ends: str) -> tuple[str, int]:
         opened = _OPEN_REPEAT.match(pattern, at)
         if opened:
             return f"{{0,{opened[1]}}}", opened.end() - at
+        _check_repeat(pattern, at)
     return char, 1
+
+
+def _check_repeat(pattern: str, at: int) -> None:
+    """Refuse a repetition that the engine would read as plain text."""
+    repeat = _REPEAT.match(pattern, at)
+    if repeat and any(len(number) > _REPEAT_DIGITS_MAX for number in repeat[0].split(",")):
+        raise _beyond("a repetition of more than 1000", at)
 
 
 def _escape(pattern: str, at: int, use: Use, *, inside: bool) -> tuple[str, int]:
