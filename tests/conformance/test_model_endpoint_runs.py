@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 
 from arh import bootstrap
 from arh.canonical import Json
+from arh.cli.main import main
 from arh.connect.json_lines import JsonLinesAgent
 from arh.connect.mcp_agent import McpCommandAgent
 from arh.connect.mcp_credentials import Principal
@@ -25,6 +27,7 @@ from arh.records.outcomes import ToolOutcome
 from arh.records.tasks import AgentReport
 from arh.testing.workbench import Tried, Workbench
 from tests.conformance.endpoint_client import TASK, Session
+from tests.conformance.provider_server import KEY, NAME, follows, serving
 
 PRINCIPAL = Principal("support-agent-role", "anna", "tenant-a")
 AGENT = """
@@ -216,3 +219,27 @@ def test_questions_and_calls_over_mcp_are_taken_in_the_order_of_their_arrival() 
 
     assert exchange.serve(Ordered([Final("one"), Final("two")]), lambda: 1.0) is None
     assert told == ["get_account", "question", "get_account", "question"]
+
+
+def test_a_live_model_stands_behind_the_endpoint_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider is asked with our key, within ceilings; the agent's process has no such key."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    located = Workbench.of().located("golden-billing-incident-001")
+    script = bootstrap.prepare(bootstrap.Sources()).configuration.scripts.get("scripted:golden-001")
+    own = "assert os.environ['OPENAI_API_KEY'] == key and key.startswith('sk-arh-')"
+    command = shlex.join([sys.executable, "-c", AGENT.replace("ENDING", own)])
+    words = ["gate", "--scenarios", f"scenarios/{located.location}", "--out", str(tmp_path)]
+    words += ["--agent", command, "--model-endpoint", "--model", f"openai:{NAME}"]
+    words += ["--live", "--sanitised", "--max-cost-usd", "1", "--max-model-calls", "50"]
+    words += ["--max-tokens", "1000000", "--max-minutes", "5", "--price", "2.5,10,1.25"]
+    with serving(follows(script)) as server:
+        code = main([*words, "--base-url", f"{server.url}/v1"])
+
+    scorecard = json.loads((tmp_path / "scorecard.json").read_text("utf-8"))
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert code == 3, scorecard["reasons"]
+    assert [run["status"] for run in scorecard["runs"]] == ["pass"]
+    assert len(server.asked) == 5
+    assert KEY.encode() not in written
