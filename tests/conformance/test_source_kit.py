@@ -1,4 +1,4 @@
-"""The kit for sources of state: the ready-made ones pass it, and each defect is caught by a check."""
+"""The kit for sources of state: the ready-made ones pass it, and each defect is caught."""
 
 from __future__ import annotations
 

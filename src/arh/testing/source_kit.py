@@ -85,7 +85,7 @@ def stands_still_while_nobody_writes(case: SourceCase) -> None:
 
 
 def shows_a_change_once(case: SourceCase) -> None:
-    """A change of the system is entered when it is first read, at a higher revision, and no more."""
+    """A change is entered when it is first read, at a higher revision, and never again."""
     with _opened(case.state, case) as outside:
         first = _met(outside.read())
         case.change()
@@ -112,7 +112,7 @@ def keeps_what_was_before(case: SourceCase) -> None:
 
 
 def fails_where_nothing_is(case: SourceCase) -> None:
-    """At an address without such a system the reading fails: nothing found is not an empty state."""
+    """At an address without such a system the reading fails: nothing there is no empty state."""
     limits = replace(case.state.consistency, attempts_max=2)
     state = replace(case.state, address=case.nowhere, consistency=limits, prepare=None)
     with _opened(state, case) as outside:
