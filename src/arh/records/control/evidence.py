@@ -307,4 +307,5 @@ class Evidence:
 
     def commit_of(self, operation_id: str) -> CommitEvidence | None:
         """Return the commit entry of an operation, or `None` if nothing was committed."""
-        return next((c for c in self.commits if c.operation_id == operation_id), None)
+        done = (c for c in self.commits if c.operation_id == operation_id and c.effective)
+        return next(done, None)
