@@ -8,21 +8,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Final
 
 from arh.canonical import Refused, parse
 from arh.errors import AuthoringError, quoted, safe
+from arh.traces import policy_files
 from arh.traces.detection import AUTO, BUILT_IN
 from arh.traces.facts import Compat
 from arh.traces.inputs import find_recordings
 from arh.traces.judging import Judge
 from arh.traces.policy import Policy
-from arh.traces.positions import placed
 from arh.traces.reader import Reader
 from arh.traces.rendering.run import TraceRun
 from arh.traces.validator import FAIL_UNDER, SCORE_MAX
 
-POLICY_BYTES_MAX: Final = 4 * 2**20
 PASSED, FAILED, USAGE = 0, 1, 2
 
 Writing = tuple[Path | None, Callable[[], str]]
@@ -31,7 +29,8 @@ Writing = tuple[Path | None, Callable[[], str]]
 def add_judging(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """Let the user say what recordings are judged by."""
     add = parser.add_argument
-    add("--policy", type=Path, required=required, metavar="FILE", help="trace policy, JSON")
+    add("--policy", type=Path, required=required, metavar="FILE", help="trace policy, JSON or YAML")
+    add("--assertions", type=Path, metavar="FILE", help="inline assertions, JSON or YAML")
     formats = ", ".join(reader.name for reader in BUILT_IN)
     add("--format", default=AUTO, metavar="NAME", help=f"auto, {formats}, or an installed one")
     add(
@@ -73,7 +72,7 @@ def judged(
     """
     compat: Compat | None = chosen.compat
     judge = Judge(
-        read_policy(chosen.policy, trusted=chosen.trusted_patterns),
+        read_policy(chosen.policy, chosen.assertions, trusted=chosen.trusted_patterns),
         form=chosen.format,
         fail_under=chosen.fail_under,
         compat=compat,
@@ -90,23 +89,19 @@ def installed_readers() -> Sequence[Reader]:
     return trace_readers()
 
 
-def read_policy(path: Path, *, trusted: bool) -> Policy:
-    """Return the policy of a file.
+def read_policy(path: Path, assertions: Path | None, *, trusted: bool) -> Policy:
+    """Return the policy of a file, with the assertions of another one if it is named.
 
     Raises:
-        AuthoringError: Anything in it is wrong; every mistake with its line.
+        AuthoringError: Anything in them is wrong; every mistake with its line.
     """
-    file = str(path)
-    data = bytes_of(path, POLICY_BYTES_MAX)
-    value = json_of(data, file, POLICY_BYTES_MAX)
-    if trusted and isinstance(value, dict):
-        value = {**value, "trusted_patterns": True}
-    try:
-        policy = Policy.from_dict(value)
-        policy.check_patterns()
-    except AuthoringError as error:
-        raise placed(error, data, file) from None
-    return policy
+    policy = policy_files.read_policy(
+        bytes_of(path, policy_files.BYTES_MAX), str(path), trusted=trusted
+    )
+    if assertions is None:
+        return policy
+    data = bytes_of(assertions, policy_files.BYTES_MAX)
+    return policy_files.with_assertions(policy, data, str(assertions))
 
 
 def bytes_of(path: Path, bytes_max: int) -> bytes:

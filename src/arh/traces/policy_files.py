@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,25 +12,30 @@ from arh.canonical import JsonValue, Refused, parse
 from arh.traces.asserting import Assertion
 from arh.traces.assertions import assertions_from_dict
 from arh.traces.forms import PolicyRefused
-from arh.traces.places import located
 from arh.traces.policy import Policy
+from arh.traces.positions import placed
 
 BYTES_MAX: Final = 4 * 2**20
 YAML_SUFFIXES: Final = (".yaml", ".yml")
 
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _STEP: Final = re.compile(r"\[([0-9]+)\]|\.?([^.\[]+)")
 
 T = TypeVar("T")
 
 
-def read_policy(data: bytes, file: str) -> Policy:
+def read_policy(data: bytes, file: str, *, trusted: bool = False) -> Policy:
     """Return the policy that the bytes of a file state; all of its patterns can be run.
+
+    With `trusted`, patterns that have no linear engine are let in as if the policy said so.
 
     Raises:
         AuthoringError: They state none; says all mistakes, each with its line and field.
     """
 
     def build(value: JsonValue) -> Policy:
+        if trusted and isinstance(value, dict):
+            value = {**value, "trusted_patterns": True}
         policy = Policy.from_dict(value)
         policy.check_patterns()
         return policy
@@ -46,11 +52,22 @@ def read_assertions_file(data: bytes, file: str) -> tuple[Assertion, ...]:
     return _read(data, file, assertions_from_dict)
 
 
+def with_assertions(policy: Policy, data: bytes, file: str) -> Policy:
+    """Return the policy with the assertions of a file besides its own; it is another policy then.
+
+    Raises:
+        AuthoringError: See `read_assertions_file`.
+    """
+    more = read_assertions_file(data, file)
+    digest = hashlib.sha256(policy.digest.encode() + data).hexdigest()
+    return replace(policy, assertions=(*policy.assertions, *more), digest=digest)
+
+
 def _read(data: bytes, file: str, build: Callable[[JsonValue], T]) -> T:
     if file.endswith(YAML_SUFFIXES):
         return _read_yaml(data, file, build)
     try:
-        value = parse(data, size_max=BYTES_MAX)
+        value = parse(data.removeprefix(_BYTE_ORDER_MARK), size_max=BYTES_MAX)
     except Refused as refused:
         column = "" if refused.column is None else f" at column {refused.column}"
         raise PolicyRefused.of(
@@ -63,7 +80,7 @@ def _read(data: bytes, file: str, build: Callable[[JsonValue], T]) -> T:
     try:
         return build(value)
     except PolicyRefused as error:
-        raise located(_within(error, value), data.decode(), file) from None
+        raise PolicyRefused(*placed(_within(error, value), data, file).problems) from None
 
 
 def _read_yaml(data: bytes, file: str, build: Callable[[JsonValue], T]) -> T:
