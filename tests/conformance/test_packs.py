@@ -16,6 +16,7 @@ from arh.ports.sue import CallContext, Tx
 from arh.records.execution import Tool
 from arh.records.packs import ClaimPattern, WorkflowPack
 from arh.records.tools import Refused
+from arh.testing.kill_matrix import kill_matrix
 from arh.testing.pack_bench import PackBench
 from arh.testing.pack_kit import CHECKS, check_pack
 from tests.unit.scaffold.written import Written, written
@@ -53,6 +54,7 @@ def test_the_written_pack_conforms(sound: dict[str, tuple[str, ...]]) -> None:
     assert {defect.check for defect in DEFECTS} == set(BY_NAME)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_pack_conforms(name: str) -> None:
     """The packs that come with arh are held to what others are held to."""
@@ -61,6 +63,15 @@ def test_a_shipped_pack_conforms(name: str) -> None:
     ]
 
     assert problems == []
+
+
+@pytest.mark.slow
+def test_the_support_suite_misses_every_control_that_it_uses() -> None:
+    """What arh asks of other suites, its own does: there is a scenario for each control."""
+    matrix = kill_matrix(PackBench.of("support", root=ROOT), first=True)
+
+    assert [row.control for row in matrix.of("survived")] == []
+    assert matrix.unfit == ()
 
 
 # --- defects -------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ def against(chosen: argparse.Namespace) -> int:
     matrix = kill_matrix(
         bench,
         controls,
+        first=bool(chosen.first),
         told=lambda row: sys.stdout.writelines(f"{line}\n" for line in row_lines(row, width)),
     )
     sys.stdout.writelines(f"{line}\n" for line in summary_lines(matrix))

@@ -25,6 +25,7 @@ _OF_A_PACK = (
     "fixtures",
     "agent",
     "agent_mcp",
+    "first",
     "md_out",
     "html_out",
     "json_out",
@@ -91,6 +92,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     bootstrap.add_sources(parser, workflow=False)
     bootstrap.add_agent(parser)
+    parser.add_argument(
+        "--first",
+        action="store_true",
+        default=None,
+        help="run no further scenario once one has noticed, as for an agent that is slow",
+    )
     for form, about in (("md", "Markdown"), ("html", "one HTML page"), ("json", "JSON")):
         help_ = f"write the kill matrix as {about}"
         parser.add_argument(f"--{form}-out", type=Path, metavar="FILE", help=help_)

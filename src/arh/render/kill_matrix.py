@@ -21,12 +21,14 @@ SIGNS: Final[dict[CellStatus, str]] = {
     "survived": "S",
     "untouched": "\N{MIDDLE DOT}",
     "unclear": "?",
+    "untried": "",
 }
 LEGEND: Final[dict[CellStatus, str]] = {
     "killed": "the scenario noticed",
     "survived": "the run went otherwise, and the scenario did not mind",
     "untouched": "the run was the same without the control",
     "unclear": "the run broke off, which proves nothing",
+    "untried": "not run: another scenario had noticed already",
 }
 TITLE: Final = "Kill matrix"
 EXPLAINED: Final = (

@@ -41,14 +41,18 @@ def kill_matrix(
     controls: Sequence[Control] = CONTROLS,
     *,
     told: Callable[[Row], None] = lambda _row: None,
+    first: bool = False,
 ) -> KillMatrix:
-    """Return the matrix; `told` hears each control as soon as it is known."""
+    """Return the matrix; `told` hears each control as soon as it is known.
+
+    With `first`, no scenario is run for a control that one has noticed already.
+    """
     bench = replace(bench, redacted=True, states={})
     fit, unfit = _sorted(bench)
     uses = used(bench.suite, bench.under_test)
     rows = []
     for control in controls:
-        row = _row(bench, control, uses, fit)
+        row = _row(bench, control, uses, fit, first=first)
         told(row)
         rows.append(row)
     return KillMatrix(
@@ -83,19 +87,23 @@ def _sorted(bench: PackBench) -> tuple[tuple[Ran, ...], tuple[tuple[str, str], .
     return fit, tuple((name, why) for name, why in odd.items() if why)
 
 
-def _row(bench: PackBench, control: Control, uses: Used, fit: Sequence[Ran]) -> Row:
+def _row(bench: PackBench, control: Control, uses: Used, fit: Sequence[Ran], *, first: bool) -> Row:
     why = control.unused(uses)
     if why:
         return Row(control.id, control.breaks, "not applicable", why)
     look = _unredacted(bench, uses) if control.redaction else partial(_broken, bench, control)
-    cells = tuple(_guarded(look, one) for one in fit)
-    killed = any(cell.status == "killed" for cell in cells)
+    cells: list[Cell] = []
+    killed = False
+    for one in fit:
+        cell = Cell(one.id, "untried") if first and killed else _guarded(look, one)
+        killed = killed or cell.status == "killed"
+        cells.append(cell)
     return Row(
         control.id,
         control.breaks,
         "killed" if killed else "survived",
         "" if killed else _unnoticed(cells),
-        cells,
+        tuple(cells),
     )
 
 

@@ -105,7 +105,7 @@ def test_the_page_has_a_line_for_each_control_and_a_column_for_each_scenario() -
     assert page.tags.count("tr") == 1 + len(MATRIX.rows)
     for text in ("a-001", "b-002", "scopes", "anybody may", "no tool declares a sensitive field"):
         assert text in page.texts
-    assert [page.texts.count(SIGNS[status]) for status in CELLS] == [2, 2, 2, 2]
+    assert [page.texts.count(SIGNS[s]) for s in CELLS if SIGNS[s]] == [2, 2, 2, 2]
     assert "c-003: fail: it failed" in page.texts
 
 

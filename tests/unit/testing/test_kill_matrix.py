@@ -249,6 +249,19 @@ def test_what_nobody_minds_is_told_from_what_changes_nothing(own: Written) -> No
     assert [c.scenario for c in row.scenarios("survived")] == ["boundary-limit-exceeded-002"]
 
 
+def test_with_the_first_that_notices_no_further_one_is_run(
+    original: Written, matrix: KillMatrix
+) -> None:
+    """The controls come out the same."""
+    quick = kill_matrix(original.bench(), first=True)
+
+    assert [(r.control, r.status) for r in quick.rows] == [
+        (r.control, r.status) for r in matrix.rows
+    ]
+    assert {len(row.scenarios("killed")) for row in quick.of("killed")} == {1}
+    assert all(len(row.cells) == 21 for row in quick.of("killed"))
+
+
 def test_controls_are_chosen_by_pattern() -> None:
     """A pattern that matches none is an error with the nearest name."""
     assert [c.id for c in chosen_controls(["approval-*"])] == sorted(

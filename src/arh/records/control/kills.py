@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-CellStatus = Literal["killed", "survived", "untouched", "unclear"]
+CellStatus = Literal["killed", "survived", "untouched", "unclear", "untried"]
 CELLS: tuple[CellStatus, ...] = get_args(CellStatus)
 RowStatus = Literal["killed", "survived", "not applicable"]
 
@@ -16,7 +16,8 @@ class Cell:
 
     `killed`: it no longer comes out as it must, for the reason `by`. `survived`: the run was
     another one, and nobody minded. `untouched`: the run was the same. `unclear`: the run broke off,
-    as where a model script has no answer to what happened, and proves nothing.
+    as where a model script has no answer to what happened, and proves nothing. `untried`: it was
+    not run, since another scenario had noticed already.
     """
 
     scenario: str
