@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from arh.canonical import JsonValue, Refused, check, parse
+from arh.canonical import CONTAINERS_MAX, JsonValue, Refused, check, parse
 from arh.errors import AuthoringError
 from arh.foreign import ForeignFailure, call
 
 BYTES_MAX: Final = 64 * 2**20
 YAML_BYTES_MAX: Final = 4 * 2**20
+YAML_EVENTS_MAX: Final = 100_000
 LINES_MAX: Final = 1_000_000
 
 Kind: TypeAlias = Literal["document", "lines", "events", "yaml"]
@@ -118,9 +119,11 @@ def _yaml(text: bytes, source: str) -> JsonValue:
         )
     loaded = call("yaml", lambda: _load(text))
     if isinstance(loaded, ForeignFailure):
-        raise AuthoringError.of(f"this is no YAML document: {loaded.type_name}", file=source)
+        raise AuthoringError.of(
+            f"this is no YAML document that arh reads: {loaded.type_name}", file=source
+        )
     try:
-        value = _as_json(loaded)
+        value = _Converter(CONTAINERS_MAX).value(loaded)
         check(value)
     except Refused as refused:
         raise AuthoringError.of(
@@ -130,26 +133,46 @@ def _yaml(text: bytes, source: str) -> JsonValue:
 
 
 def _load(text: bytes) -> object:
+    """Return what a YAML text says, once its events are known to be few and not deep."""
     from ruamel.yaml import YAML  # noqa: PLC0415 - 20 ms that only cassettes need
 
+    depth = 0
+    for count, event in enumerate(YAML(typ="safe", pure=True).parse(text)):
+        name = type(event).__name__
+        depth += name.endswith("StartEvent") - name.endswith("EndEvent")
+        if depth > _DEPTH_MAX or count > YAML_EVENTS_MAX:
+            raise Refused("too deep" if depth > _DEPTH_MAX else "too many containers")
     return YAML(typ="safe", pure=True).load(text)
 
 
-def _as_json(loaded: object, depth: int = 0) -> JsonValue:
-    """Return loaded YAML as JSON values; bytes become text of one character a byte."""
-    if depth > _DEPTH_MAX:
-        raise Refused("too deep")
-    if isinstance(loaded, dict):
-        return {str(key): _as_json(value, depth + 1) for key, value in loaded.items()}
-    if isinstance(loaded, list):
-        return [_as_json(value, depth + 1) for value in loaded]
-    if isinstance(loaded, (dt.date, dt.datetime)):
-        return loaded.isoformat()
-    if isinstance(loaded, bytes):
-        return loaded.decode("latin-1")
-    if loaded is None or isinstance(loaded, (bool, int, float, str)):
-        return loaded
-    raise Refused("not a JSON type")
+class _Converter:
+    """Makes JSON values of loaded YAML; aliases may repeat a part, but not without end."""
+
+    def __init__(self, values_max: int) -> None:
+        self._left = values_max
+
+    def value(self, loaded: object, depth: int = 0) -> JsonValue:
+        """Return a value as JSON; bytes become text of one character a byte.
+
+        Raises:
+            Refused: It is too deep, there are too many values, or one is none of JSON's.
+        """
+        self._left -= 1
+        if self._left < 0:
+            raise Refused("too many containers")
+        if depth > _DEPTH_MAX:
+            raise Refused("too deep")
+        if isinstance(loaded, dict):
+            return {str(key): self.value(item, depth + 1) for key, item in loaded.items()}
+        if isinstance(loaded, list):
+            return [self.value(item, depth + 1) for item in loaded]
+        if isinstance(loaded, (dt.date, dt.datetime)):
+            return loaded.isoformat()
+        if isinstance(loaded, bytes):
+            return loaded.decode("latin-1")
+        if loaded is None or isinstance(loaded, (bool, int, float, str)):
+            return loaded
+        raise Refused("not a JSON type")
 
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
