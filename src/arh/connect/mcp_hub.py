@@ -57,7 +57,8 @@ class Hub:
         """
         self.credentials = Credentials()
         self._places: dict[str, Place] = {}
-        self._http, self._link = _listener(), _listener()
+        self.listeners = self._http, self._link = _listener(), _listener()
+        self.link_port = _port(self._link)
         self.border = Border(self.credentials, _port(self._http))
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -76,7 +77,7 @@ class Hub:
         token = self.credentials.issue(principal, run=run, audience=url, life_ms=life_ms)
         folder = Path(tempfile.mkdtemp(prefix="arh-mcp-"))
         server = server_of(exchange, ends=ends)
-        link = private(folder / "link.json", {"port": _port(self._link), "token": token})
+        link = private(folder / "link.json", {"port": self.link_port, "token": token})
         words = (sys.executable, "-IS", mcp_bridge.__file__, str(link))
         config = private(folder / "mcp.json", client_config(url, token))
         manager = StreamableHTTPSessionManager(

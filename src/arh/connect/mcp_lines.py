@@ -38,12 +38,13 @@ class LineConnection:
         outgoing, out_of = anyio.create_memory_object_stream[SessionMessage](0)
         server, group = self._place.server, anyio.create_task_group()
         try:
-            async with group:
-                group.start_soon(self._take, into)
-                group.start_soon(self._answer, out_of)
-                group.start_soon(self._until_left, group.cancel_scope)
-                await server.run(incoming, outgoing, server.create_initialization_options())
-                group.cancel_scope.cancel()
+            with into, incoming, outgoing, out_of:
+                async with group:
+                    group.start_soon(self._take, into)
+                    group.start_soon(self._answer, out_of)
+                    group.start_soon(self._until_left, group.cancel_scope)
+                    await server.run(incoming, outgoing, server.create_initialization_options())
+                    group.cancel_scope.cancel()
         finally:
             for _ in self._asked:
                 self._place.under_way.end()

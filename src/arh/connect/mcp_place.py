@@ -20,19 +20,19 @@ class UnderWay:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._count = 0
+        self.count = 0
         self.none = asyncio.Event()
         self.none.set()
 
     def begin(self) -> None:
         """Count one more."""
-        self._count += 1
+        self.count += 1
         self.none.clear()
 
     def end(self) -> None:
         """Count one less."""
-        self._count -= 1
-        if self._count == 0:
+        self.count -= 1
+        if self.count == 0:
             self.none.set()
 
     @contextmanager
