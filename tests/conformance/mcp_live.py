@@ -108,7 +108,7 @@ def own() -> Workbench:
 @contextmanager
 def live(bench: Workbench | None = None, scenario_id: str = GOLDEN) -> Iterator[Live]:
     """Yield a run that is being served; on leaving, it is ended and judged."""
-    places: queue.Queue[Place] = queue.Queue()
+    places: queue.Queue[Place | None] = queue.Queue()
     held, ended = Held(), list[Tried]()
     agent = ServedAgent(PRINCIPAL, lambda _task, place: places.put(place), 60_000)
 
@@ -117,11 +117,16 @@ def live(bench: Workbench | None = None, scenario_id: str = GOLDEN) -> Iterator[
             return agent.run(task, held.around(session))
 
     def work() -> None:
-        ended.append((bench or own()).run(scenario_id, agent=Agent()))
+        try:
+            ended.append((bench or own()).run(scenario_id, agent=Agent()))
+        finally:
+            places.put(None)
 
     thread = threading.Thread(target=work)
     thread.start()
-    run = Live(places.get(timeout=30), held, ended)
+    place = places.get(timeout=30)
+    assert place is not None, "the run ended before it was served"
+    run = Live(place, held, ended)
     try:
         yield run
     finally:

@@ -20,7 +20,6 @@ from arh.canonical import Json
 from arh.connect.mcp_agent import McpCommandAgent, require_mcp
 from arh.connect.mcp_place import Place
 from arh.errors import AuthoringError, RunStopped
-from arh.records.decisions import Final, ModelReply
 from arh.records.tasks import AgentReport
 from tests.conformance.mcp_live import ACCOUNT, PRINCIPAL, live, own, request
 from tests.unit.connect.test_json_lines import TASK, Session
@@ -132,10 +131,10 @@ def test_headers_say_what_the_message_says(headers: dict[str, str], status: int)
     assert len(run.calls()) == (1 if status == 200 else 0)
 
 
-def ended(code: str, *, wall_ms_max: int = 20_000, session: Session | None = None) -> AgentReport:
+def ended(code: str, *, wall_ms_max: int = 20_000) -> AgentReport:
     """Run a Python program as the agent."""
     command = shlex.join([sys.executable, "-c", code])
-    return McpCommandAgent(command, PRINCIPAL, wall_ms_max).run(TASK, session or Session())
+    return McpCommandAgent(command, PRINCIPAL, wall_ms_max).run(TASK, Session())
 
 
 @pytest.mark.parametrize(
@@ -193,24 +192,6 @@ def test_a_command_that_takes_too_long_is_killed() -> None:
     """It ends as hung, not as an answer."""
     with pytest.raises(RunStopped, match="hung"):
         ended("import time; print('soon', flush=True); time.sleep(60)", wall_ms_max=300)
-
-
-@pytest.mark.slow
-def test_a_framework_finds_the_runs_model_as_well() -> None:
-    """Its library asks the run's model at the endpoint, and its tools are the gateway's."""
-    code = (
-        "import json,os,urllib.request;"
-        "body={'model':'any','messages':[{'role':'user','content':'Hi'}]};"
-        "ask=urllib.request.Request(os.environ['OPENAI_BASE_URL']+'/chat/completions',"
-        "json.dumps(body).encode(),{'authorization':'Bearer '+os.environ['OPENAI_API_KEY'],"
-        "'content-type':'application/json'});"
-        "print(json.load(urllib.request.urlopen(ask))['choices'][0]['message']['content'])"
-    )
-    session = Session(ModelReply(Final("A-1007 is on the pro plan.")))
-    command = shlex.join([sys.executable, "-c", code])
-    agent = McpCommandAgent(command, PRINCIPAL, model_endpoint=True)
-
-    assert agent.run(TASK, session) == AgentReport("completed", "A-1007 is on the pro plan.")
 
 
 def test_without_the_library_nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
