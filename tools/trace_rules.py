@@ -36,8 +36,8 @@ are ours: the public specification does not have them, they leave the score alon
 ## The score
 
 A category's score is the share of its checks that hold. The score of a trace is their weighted
-mean over the categories that apply, computed exactly: a perfect trace has 100, not 99.99999999999999.
-A trace passes if no finding is an error and its score is at least the threshold, which is 70 unless
+mean over the categories that apply, computed exactly: a perfect trace has 100 and nothing else. A
+trace passes if no finding is an error and its score is at least the threshold, which is 70 unless
 `--fail-under` says otherwise. A category without a single check does not apply.
 """
 
