@@ -277,3 +277,45 @@ def test_a_converted_recording_is_judged_alike(project: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert reports[0] == reports[1]
+
+
+def replay(project: Path, *words: object) -> Any:  # noqa: ANN401 - a process
+    """Run `arh replay-policy` over both recordings."""
+    return arh(project, "replay-policy", "good.json", "bad.json", *words)
+
+
+def test_a_trace_policy_is_tried_on_recorded_calls(project: Path) -> None:
+    """Which calls it flags, and which of its rules had nothing to say."""
+    done = replay(project, "--policy", "policy.json", "--json-out", "r.json")
+
+    assert done.returncode == 0, done.stderr
+    assert "cut#1 cut: flagged by ARH-SCH-001" in done.stdout
+    assert "rules that never fired: ARH-SCH-003, ARH-SCH-004, ARH-CMP-001" in done.stdout
+    calls: Any = json.loads((project / "r.json").read_bytes())["calls"]
+    assert [call["flagged"] for call in calls] == [[], ["ARH-SCH-001"]]
+
+
+def test_an_authorisation_policy_is_tried_on_recorded_calls(project: Path) -> None:
+    """What it would deny is told, what it cannot know too, by name."""
+    rule = {"id": "look", "tool": "look", "scope": "read:thing", "tenant": "any"}
+    written(project / "auth.json", {"policy": "a", "version": "1.0", "rules": [rule]})
+
+    unknown = replay(project, "--authorization", "auth.json")
+    known = replay(
+        project, "--authorization", "auth.json", "--scopes", "read:*", "--actor-scopes", "*:*"
+    )
+
+    assert "look (scope_granted), not known: scopes, actor_scopes" in unknown.stdout
+    assert "cut: deny (no_policy_for_tool)" in unknown.stdout
+    assert "2 calls: 0 flagged, 1 denied, 0 unknown, 1 allow" in known.stdout
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("flagged", 1), ("denied", 0)])
+def test_replaying_fails_on_what_it_is_told_to(project: Path, fail_on: str, code: int) -> None:
+    """And on nothing else."""
+    assert replay(project, "--policy", "policy.json", "--fail-on", fail_on).returncode == code
+
+
+def test_replaying_needs_a_policy(project: Path) -> None:
+    """Exit code 2."""
+    assert replay(project).returncode == 2

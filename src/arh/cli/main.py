@@ -25,6 +25,7 @@ COMMANDS = {
     "validate": ("arh.cli.validate", "judge recorded traces by a policy"),
     "compare": ("arh.cli.compare", "judge what became of recorded traces since a baseline"),
     "convert": ("arh.cli.convert", "write a recording as a trace of the canonical format"),
+    "replay-policy": ("arh.cli.replay_policy", "try policies on recorded calls"),
     "cases": ("arh.cli.cases", "hold recorded outputs against cases and decide"),
     "packs": ("arh.cli.packs", "list the installed workflow packs"),
     "new": ("arh.cli.new", "write a workflow pack to start from"),
