@@ -34,6 +34,7 @@ from arh.testing.defects.approvals import (
     for_anything,
     unlike,
 )
+from arh.testing.defects.decision_points import allow, answering
 from arh.testing.defects.exchange import exchanged, skipped
 from arh.testing.defects.gateway import any_digest, any_key, fail_open
 from arh.testing.pack_bench import STRANGER, Change
@@ -284,9 +285,9 @@ def limitless(*, budgets: bool) -> Change:
 CONTROLS: Final[tuple[Control, ...]] = (
     Control(
         "authorisation",
-        "the gateway asks no decision point",
+        "the decision point allows whatever is asked",
         always,
-        of_every_pack(exchanged(stage=("authorise", skipped))),
+        of_every_pack(answering(allow)),
     ),
     Control(
         "fail-closed",
@@ -333,7 +334,7 @@ CONTROLS: Final[tuple[Control, ...]] = (
         "approvals",
         "an approval is not asked for",
         APPROVING,
-        of_every_pack(exchanged(stage=("approve", skipped))),
+        ruled(lambda rule: replace(rule, require_approval=False, require_approval_above=None)),
     ),
     Control(
         "approval-binding",
