@@ -16,6 +16,7 @@ import pytest
 
 from arh.canonical import encode
 from arh.errors import AuthoringError
+from arh.traces import Policy, TraceReport, validate_trace
 from arh.traces.detection import read_document
 from arh.traces.source import read_traces
 from arh.traces.texts import texts
@@ -53,7 +54,7 @@ def test_every_ask_of_the_cases_is_looked_at() -> None:
     """No case asks for something that the test above does not know."""
     asked = {name for case in READABLE for name in case["expected"]}
 
-    assert asked <= CHECKS.keys() | BY_RULES
+    assert asked <= CHECKS.keys()
 
 
 @pytest.mark.parametrize(
@@ -109,6 +110,12 @@ def _recording(trace: Trace) -> Mapping[str, Any]:
     return recorded
 
 
+def _report(trace: Trace, sections: Mapping[str, object]) -> TraceReport:
+    """Return the report on a trace whose tools the policy says nothing about."""
+    policy = {"policy_id": "open", "allow_unlisted_tools": True, **sections}
+    return validate_trace(trace, Policy.from_dict(policy))
+
+
 def _kinds(trace: Trace) -> list[str]:
     return [note.kind for note in trace.notes]
 
@@ -123,6 +130,7 @@ def _scannable(trace: Trace) -> str:
 
 
 CHECKS: Final[Mapping[str, Callable[[Trace, Any], bool]]] = {
+    "finding_required": lambda trace, ask: ask is bool(_report(trace, {}).findings),
     "format": lambda trace, ask: trace.source == ask,
     "no_crash": lambda _, ask: ask is True,
     "notes_exclude": lambda trace, ask: not set(ask) & set(_kinds(trace)),
@@ -130,6 +138,10 @@ CHECKS: Final[Mapping[str, Callable[[Trace, Any], bool]]] = {
     "output_media": lambda trace, ask: _kinds(trace).count("result_media") == ask,
     "output_text_contains": lambda trace, ask: ask in texts(trace.steps[0].output),
     "repair": lambda trace, ask: ask is (trace.steps[0].arguments is not None),
+    "rules": lambda trace, ask: (
+        ask == {"require_final_response": "pass"}
+        and _report(trace, {"completion": {"require_final_response": True}}).passed
+    ),
     "safety_scans": lambda trace, ask: all(text in _scannable(trace) for text in ask),
     "step_ids_unique": lambda trace, ask: (
         ask is (len({step.anchor for step in trace.steps}) == len(trace.steps))
@@ -139,6 +151,3 @@ CHECKS: Final[Mapping[str, Callable[[Trace, Any], bool]]] = {
     "usage": _usage,
     "usage_total": _usage_beside,
 }
-
-BY_RULES: Final = frozenset({"finding_required", "rules"})
-"""What only rules can meet; their tests ask it of them."""

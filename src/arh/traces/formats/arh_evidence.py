@@ -3,7 +3,8 @@
 The calls are those that the gateway saw, joined with the model's request by its id, so a denied
 call is a call with an error. The evidence says more than a trace can hold (decisions, state
 changes, faults); all of it stays in the recording. This reads the lines as written: whether they
-were altered is what `arh verify` says.
+were altered is what `arh verify` says. Several actors of one run are in one trace, in the order of
+the lines.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class _Run:
     def __init__(self, form: str, source: str) -> None:
         self.assembly = Assembly(form, source, agent_name="agent", workflow="workflow")
         self.final: JsonValue = None
+        self.tasks: dict[str, int] = {}
 
     def read(self, item: JsonValue, at: str, index: int) -> None:
         """Add one line."""
@@ -98,8 +100,10 @@ class _Run:
         if answer is not None:
             self.final = answer
             self._say(answer, f"{fields.at}.answer", index)
+        actor = fields.peek("actor")
         for place, request in enumerate(fields.items("requests") or ()):
-            self._requested(request, f"{fields.at}.requests[{place}]", f"e{index}-call{place}")
+            at = f"{fields.at}.requests[{place}]"
+            self._requested(request, at, f"e{index}-call{place}", actor)
         usage = Usage(
             input_tokens=fields.count("input_tokens"),
             output_tokens=fields.count("output_tokens"),
@@ -110,14 +114,14 @@ class _Run:
         if first is not None and first.type == "model_response" and took is not None:
             first.latency_ms = took if took >= 0 else None
 
-    def _requested(self, request: JsonValue, at: str, step_id: str) -> None:
+    def _requested(self, request: JsonValue, at: str, step_id: str, actor: str) -> None:
         """Read one request of the model: its id, the tool, the text of the arguments."""
         parts = request if isinstance(request, list) else []
         if len(parts) != _REQUEST_PARTS or not isinstance(parts[1], str):
             self.assembly.note("non_object_tool_call", at, content=texts(request))
             return
-        call_id = parts[0] if isinstance(parts[0], str) else None
-        if call_id is None and parts[0] is not None:
+        call_id = self._id_of(actor, parts[0]) if isinstance(parts[0], str) else None
+        if not isinstance(parts[0], (str, type(None))):
             self.assembly.note("unmapped_field", at, "id", content=texts(parts[0]))
         self.assembly.call(parts[1], parts[2], at, step_id=step_id, call_id=call_id)
 
@@ -125,6 +129,7 @@ class _Run:
         """Read one attempt at the gateway: of a request of the model's, or of the agent's own."""
         name = fields.text("tool") or ""
         requested = fields.identifier("requested_id")
+        requested = self._id_of(fields.peek("actor"), requested) if requested else None
         draft = self.assembly.awaiting(requested, "") if requested else None
         arguments = fields.take("arguments")
         if draft is None:
@@ -141,10 +146,16 @@ class _Run:
 
     def _finished(self, fields: Fields, index: int) -> None:
         """Read how the agent ended; its answer is a step unless the model gave the same."""
+        actor = fields.peek("actor")
+        self.tasks[actor] = self.tasks.get(actor, 0) + 1
         answer = fields.take("answer")
         if answer is not None and answer != self.final:
             self.assembly.turn()
             self._say(answer, f"{fields.at}.answer", index)
+
+    def _id_of(self, actor: str, call_id: str) -> str:
+        """Return the id of a call within the run: each task of each actor counts from one."""
+        return f"{actor}/{self.tasks.get(actor, 0) + 1}/{call_id}"
 
     def _say(self, answer: JsonValue, at: str, index: int) -> None:
         text = answer if isinstance(answer, str) else line(answer).decode()
