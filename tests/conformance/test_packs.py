@@ -243,6 +243,23 @@ def test_a_defective_pack_is_caught(defect: Defect, own: Written) -> None:
     assert [problem for problem in checked.problems if defect.says in problem] != []
 
 
+def test_a_second_effect_is_caught_although_the_answer_is_the_same(original: Written) -> None:
+    """It is the store that is asked, not the tool."""
+    from arh.testing.defects.exchange import exchanged  # noqa: PLC0415 - only here
+    from arh.testing.defects.gateway import any_key  # noqa: PLC0415 - only here
+
+    def discreet(arguments: Arguments, tx: Tx, call: CallContext) -> JsonValue | Refused:
+        true = original.handler("place_order")(arguments, tx, call)
+        return true if isinstance(true, Refused) else {"order_id": "O-0001"}
+
+    bench = original.bench(original.with_tool("place_order", discreet))
+    bench = replace(bench, composer=exchanged(stage=("identify", any_key)))
+
+    problems = BY_NAME["duplicate"].run(bench).problems
+
+    assert problems == ("place_order: a second time it took effect again",)
+
+
 def test_a_gateway_that_asks_nobody_is_caught(original: Written) -> None:
     """A tool that serves somebody without any scope is told, whoever let it through."""
     from arh.testing.defects.exchange import exchanged, skipped  # noqa: PLC0415 - only here

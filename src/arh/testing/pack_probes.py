@@ -16,6 +16,7 @@ from typing import Final
 from arh.canonical import JsonValue, encode
 from arh.records.control.evidence import CallEvidence, StateRow
 from arh.records.outcomes import Reason, ToolOutcome
+from arh.records.tasks import HARNESS_ENDS
 from arh.records.tools import ToolManifest
 from arh.schema import compiled
 from arh.testing.pack_bench import (
@@ -31,7 +32,15 @@ from arh.testing.pack_bench import (
 )
 
 BROKEN: Final = frozenset(
-    {Reason.TOOL_ERROR, Reason.MALFORMED_RESULT, Reason.ARGUMENTS_INVALID, Reason.UNKNOWN_TOOL}
+    {
+        Reason.TOOL_ERROR,
+        Reason.MALFORMED_RESULT,
+        Reason.ARGUMENTS_INVALID,
+        Reason.UNKNOWN_TOOL,
+        *HARNESS_ENDS,
+        "hung",
+        "agent_error",
+    }
 )
 
 
@@ -74,18 +83,17 @@ def duplicates(bench: PackBench, tool: str) -> str | None:
     example = _example(bench, tool)
     if example is None:
         return None
-    once, twice = asked(example.call), [*example.before, *[asked(example.call)] * 2]
-    prober, after = _probed(bench, example, twice, unhindered)
-    first, second = prober.outcomes[-2:]
+    once = [*example.before, asked(example.call)]
+    first, single = _tried(bench, example, once, unhindered)
     if first.status != "executed":
-        return f"it was executed in {example.ran.id}, and without the faults it is {first.reason}"
+        return None
+    second, double = _tried(bench, example, [*once, once[-1]], unhindered)
     if bench.pack.manifests[tool].repeatable:
-        return _same_business(bench, after)
+        return _same_business(bench, double)
     if (second.status, second.result) != (first.status, first.result):
-        return f"{once[0]} a second time ends as {second.reason}, with another answer"
-    done = sum(commit.tool == tool for commit in after.output.evidence.commits)
-    before = sum(name == tool for name, _ in example.before)
-    return "" if done <= before + 1 else "a second time it took effect again"
+        return f"a second time it ends as {second.reason}, with another answer"
+    again = len(double.output.evidence.commits) > len(single.output.evidence.commits)
+    return "a second time it took effect again" if again else ""
 
 
 def _same_business(bench: PackBench, after: Ran) -> str:
@@ -148,16 +156,16 @@ def _before(one: Ran, call: CallEvidence) -> tuple[Request, ...]:
 def _tried(
     bench: PackBench, example: Example, requests: Sequence[Request], change: Change
 ) -> tuple[ToolOutcome, Ran]:
-    """Make the calls and return the last one's outcome."""
-    prober, after = _probed(bench, example, requests, change)
-    return prober.outcomes[-1], after
+    """Make the calls in the example's world and return the last one's outcome.
 
-
-def _probed(
-    bench: PackBench, example: Example, requests: Sequence[Request], change: Change
-) -> tuple[Prober, Ran]:
+    Where the run ended before it, as by a handler that never comes back, the outcome says how.
+    """
     prober = Prober(requests)
-    return prober, bench.ran(example.ran.run, agent=prober, change=change)
+    after = bench.ran(example.ran.run, agent=prober, change=change)
+    if len(prober.outcomes) == len(requests):
+        return prober.outcomes[-1], after
+    ended = after.output.evidence.termination
+    return ToolOutcome("", example.call.tool, example.call.version, "error", ended), after
 
 
 # --- the name of nothing -------------------------------------------------------------------------
