@@ -75,13 +75,13 @@ def test_every_scenario_of_the_example_passes(folder: Path) -> None:
         again = typed(folder, url, "evaluate", "reports/latest", "--workflow", "desk")
         verified = typed(folder, url, "verify", "reports/latest")
 
-    assert done.returncode == 3, done.stdout + done.stderr  # it has no control scenarios
-    assert "runs with a verdict 6/6" in done.stdout
-    assert "faults delivered 5/5" in done.stdout
-    assert done.stdout.count("PASS ") == 6
+    assert done.returncode == 3, done.stdout + done.stderr  # it exercises no guardrail
+    assert "runs with a verdict 7/7" in done.stdout
+    assert "faults delivered 6/6" in done.stdout
+    assert done.stdout.count("PASS ") == 7
     assert again.returncode == 3, again.stdout + again.stderr
     assert verified.returncode == 0, verified.stdout + verified.stderr
-    assert sum(line.startswith("pass ") for line in again.stdout.splitlines()) == 6
+    assert sum(line.startswith("pass ") for line in again.stdout.splitlines()) == 7
 
 
 def test_a_desk_that_lies_fails(folder: Path) -> None:
