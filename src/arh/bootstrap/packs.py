@@ -238,7 +238,9 @@ def installed_packs() -> Iterator[Installed]:
 
 
 def _distribution(point: EntryPoint) -> str:
-    return "?" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+    """Return name and version of what the pack was installed with, as far as it says them."""
+    named = call("distribution", lambda: point.dist and f"{point.dist.name} {point.dist.version}")
+    return named if isinstance(named, str) else "?"
 
 
 def _loaded(point: EntryPoint) -> WorkflowPack:

@@ -16,7 +16,7 @@ from keyword import iskeyword
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, WriteFailure, safe
 
 NAME_CHARS_MAX: Final = 30
 SUFFIX: Final = ".tmpl"
@@ -44,16 +44,14 @@ def write_workflow(name: str, into: Path, *, today: str) -> tuple[Path, tuple[Pu
 
     Raises:
         AuthoringError: The name is none, or something is there already; nothing was written.
+        WriteFailure: Something could not be written, so that a part of it lies there.
     """
     check_name(name)
     folder = into / name
     _make(into, folder)
     files = tuple(workflow_files(name, today=today))
     for file in files:
-        path = folder.joinpath(*file.path.parts)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as out:
-            out.write(file.text)
+        _write(folder.joinpath(*file.path.parts), file.text)
     return folder, tuple(file.path for file in files)
 
 
@@ -94,6 +92,15 @@ def _files(folder: Traversable, at: PurePosixPath) -> Iterator[tuple[PurePosixPa
             yield from _files(entry, path)
         elif entry.name.endswith(SUFFIX):
             yield path, entry
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as out:
+            out.write(text)
+    except OSError as error:
+        raise WriteFailure(f"{safe(str(path))} cannot be written: {error.strerror}") from None
 
 
 def _make(into: Path, folder: Path) -> None:

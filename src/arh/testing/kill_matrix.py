@@ -81,9 +81,13 @@ def chosen_controls(patterns: Sequence[str]) -> tuple[Control, ...]:
 
 
 def _sorted(bench: PackBench) -> tuple[tuple[Ran, ...], tuple[tuple[str, str], ...]]:
-    """Return the runs that can notice something, and the scenarios that cannot, with the reason."""
-    odd = {one.id: _trouble(one, one.verdict) for one in bench.runs}
-    fit = tuple(one for one in bench.runs if not odd[one.id])
+    """Return the runs that can notice something, and the scenarios that cannot, with the reason.
+
+    What is not scored is in neither: nobody claims that it notices anything.
+    """
+    scored = [one for one in bench.runs if one.verdict.role != "unscored"]
+    odd = {one.id: _trouble(one, one.verdict) for one in scored}
+    fit = tuple(one for one in scored if not odd[one.id])
     return fit, tuple((name, why) for name, why in odd.items() if why)
 
 
@@ -144,8 +148,6 @@ def _trouble(one: Ran, verdict: ScenarioVerdict) -> str:
     """Return how a run does not come out as its scenario's role says, or nothing."""
     if verdict.role in {"positive_control", "negative_control"}:
         return behaviour(one.run, verdict)
-    if verdict.role != "acceptance":
-        return "it is not scored"
     return "" if verdict.status == "pass" else _reason(verdict)
 
 
@@ -221,10 +223,3 @@ def _fields(value: JsonValue, sensitive: frozenset[str]) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _fields(inner, sensitive)
-
-
-def without(bench: PackBench, *scenarios: str) -> PackBench:
-    """Return the bench without some scenarios, as for a suite that lacks them."""
-    loaded = bench.suite.loaded
-    kept = tuple(at for at in loaded.scenarios if at.scenario.id not in scenarios)
-    return replace(bench, suite=replace(bench.suite, loaded=replace(loaded, scenarios=kept)))

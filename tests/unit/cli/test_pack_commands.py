@@ -23,7 +23,7 @@ Make = Callable[[], object]
 class Point:
     """An installed entry point, of no distribution."""
 
-    dist = None
+    dist: object = None
 
     def __init__(self, name: str, make: Make) -> None:
         """Return what is made when it is loaded and called."""
@@ -103,6 +103,21 @@ class TestPacks:
         assert told.out.splitlines()[0] == "odd BROKEN (?)"
         assert told.out.splitlines()[1].startswith("support 1.1: ")
         assert says in told.err
+
+    def test_a_distribution_without_a_name_is_shown_as_unknown(
+        self, installed: list[Point], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """What its metadata lacks is no reason to list nothing."""
+
+        class Nameless:
+            @property
+            def name(self) -> str:
+                raise KeyError
+
+        installed[0].dist = Nameless()
+
+        assert packs_command.main([]) == 0
+        assert capsys.readouterr().out.endswith("; ?)\n")
 
     def test_two_packs_of_one_name_are_both_broken(
         self, installed: list[Point], capsys: pytest.CaptureFixture[str]

@@ -7,10 +7,11 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, WriteFailure
 from arh.scaffold.workflow import check_name, workflow_files, write_workflow
 from tests.unit.scaffold.written import NAME, TODAY
 
@@ -83,6 +84,21 @@ def test_a_missing_folder_is_said(tmp_path: Path) -> None:
     """The folder to write into is not made up."""
     with pytest.raises(AuthoringError, match="no such folder"):
         write_workflow(NAME, tmp_path / "nowhere", today=TODAY)
+
+
+def test_what_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is no defect of arh, and no pack either."""
+    make = Path.mkdir
+
+    def full(path: Path, *given: Any, **options: Any) -> None:  # noqa: ANN401 - passed on
+        if path.name != NAME:
+            raise OSError(28, "No space left on device")
+        make(path, *given, **options)
+
+    monkeypatch.setattr(Path, "mkdir", full)
+
+    with pytest.raises(WriteFailure, match="cannot be written: No space left on device"):
+        write_workflow(NAME, tmp_path, today=TODAY)
 
 
 def test_what_was_written_is_what_is_said(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from arh.records.control.kills import KillMatrix, Row
 from arh.records.packs import WorkflowPack
 from arh.security.policy import read_policy
 from arh.testing.kill_controls import CONTROLS, Control, Used, used
-from arh.testing.kill_matrix import chosen_controls, kill_matrix, without
+from arh.testing.kill_matrix import chosen_controls, kill_matrix
 from arh.testing.pack_bench import PackBench
 from tests.unit.scaffold.written import Written, written
 
@@ -53,6 +53,13 @@ def broken(bench: PackBench, control: str) -> Row:
     return row
 
 
+def without(bench: PackBench, *scenarios: str) -> PackBench:
+    """The bench of a suite that lacks some scenarios."""
+    loaded = bench.suite.loaded
+    kept = tuple(at for at in loaded.scenarios if at.scenario.id not in scenarios)
+    return replace(bench, suite=replace(bench.suite, loaded=replace(loaded, scenarios=kept)))
+
+
 def test_every_control_of_the_written_pack_is_missed_by_a_scenario(matrix: KillMatrix) -> None:
     """Two are not used, and are named with the reason."""
     assert {row.control for row in matrix.of("survived")} == set()
@@ -61,6 +68,7 @@ def test_every_control_of_the_written_pack_is_missed_by_a_scenario(matrix: KillM
     assert (len(matrix.scenarios), matrix.unfit) == (21, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("control", [c.id for c in CONTROLS if c.id not in NOT_USED])
 def test_without_the_scenarios_that_notice_it_survives(
     control: str, matrix: KillMatrix, original: Written
@@ -190,6 +198,16 @@ def test_a_scenario_that_is_not_as_it_must_be_can_notice_nothing(own: Written) -
     assert (name, why.split(":")[0]) == ("golden-order-placed-001", "fail")
     assert name not in found.scenarios
     assert len(found.rows[0].cells) == len(found.scenarios) == 20
+
+
+def test_what_is_not_scored_has_no_part_in_it(own: Written) -> None:
+    """It neither notices nor fails to."""
+    golden = "scenarios/supplies/golden/order-placed-001.jsonl"
+    own.edit(golden, lambda value: value.update(role="unscored"))
+
+    found = kill_matrix(own.bench(), (BY_ID["scopes"],))
+
+    assert (len(found.scenarios), found.unfit) == (20, ())
 
 
 def test_a_run_that_breaks_off_is_no_kill(original: Written) -> None:
