@@ -129,7 +129,43 @@ NEEDS_ACCOUNT = {"evidence_requirements": [SAME_ACCOUNT]}
 REQUIRED = {"required_evidence": ["check_incident_status"]}
 ORDERED = {"ordering_constraints": [ORDER]}
 TARGET = {"justified_targets": [{"tool": "get_account", "argument": "account_id"}]}
+
+
+def asserted(kind: str, **body: Any) -> dict[str, Any]:  # noqa: ANN401
+    """One inline assertion as the rules of the path."""
+    return {"trace_assertions": [{"type": kind, **body}]}
+
+
+BILLING = {"tool": "create_ticket", "args_match": {"category": "billing_.*"}}
 CASES: list[tuple[str, dict[str, Any], Run, Run, set[str]]] = [
+    (
+        "an assertion that a tool is called",
+        asserted("trace_must_call_tool", tool="get_account"),
+        lambda: account(a_run()),
+        lambda: ticket(a_run()),
+        {"assertion"},
+    ),
+    (
+        "an assertion that a tool succeeds",
+        asserted("trace_must_call_tool", tool="check_incident_status", status="ok"),
+        lambda: incident(a_run()),
+        lambda: incident(a_run(), reason="timeout"),
+        {"assertion"},
+    ),
+    (
+        "an assertion that a call with some arguments has another before it",
+        asserted("trace_before", first="check_incident_status", then=BILLING),
+        lambda: incident(ticket(a_run(), category="refund")),
+        lambda: incident(ticket(a_run())),
+        {"assertion"},
+    ),
+    (
+        "an assertion about the number of steps",
+        asserted("trace_max_steps", max=2),
+        lambda: account(a_run()),
+        lambda: account(account(account(a_run()))),
+        {"assertion"},
+    ),
     (
         "a tool outside of the allowed set",
         ALLOWED,
@@ -519,3 +555,14 @@ def test_facts_count_actions_and_requests() -> None:
         "unexpected_requests": (0, 2),
         "evidence_checks": (1, 1),
     }
+
+
+def test_an_assertion_that_nothing_could_break_is_said_to_be_one() -> None:
+    """A warning, since nobody asked for the tool that is never to follow."""
+    rules = asserted("trace_never_after", trigger="issue_credit", forbidden="create_ticket")
+    result = judged(ticket(a_run()).finish("ok").build(), **rules)
+
+    assert [
+        each.rule for each in result.findings if each.rule.startswith("trajectory.assertion")
+    ] == ["trajectory.assertion_not_exercised"]
+    assert result.status == "pass"

@@ -22,6 +22,7 @@ from arh.traces.findings import shown
 Expect: TypeAlias = Literal["pass", "fail"]
 
 SHOWN_CALLS_MAX: Final = 8
+_SELECTORS: Final = ("selector", "first", "then", "trigger", "forbidden")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,14 @@ class Assertion:
     type: str
     path: str
     body: Body
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools whose recorded calls it is about, as far as it names them."""
+        parts = [getattr(self.body, name, None) for name in _SELECTORS]
+        named = [part.tool for part in parts if isinstance(part, Selector)]
+        sequence: tuple[str, ...] = getattr(self.body, "tools", ())
+        return tuple(dict.fromkeys((*named, *sequence)))
 
 
 @dataclass(frozen=True, slots=True)

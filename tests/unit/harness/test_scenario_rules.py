@@ -391,6 +391,22 @@ DEFECTS: list[tuple[str, Changes, str, Changes]] = [
         {f"{X}.unchanged_except": [{"collection": "orders", "at_most": 2}]},
     ),
     (
+        "trace_assertions_can_fail",
+        {f"{X}.trajectory.trace_assertions": [{"type": "trace_must_call_tol", "tool": "x"}]},
+        "`expectations.trajectory.trace_assertions[0].type`: unknown assertion type `trace_must_call_tol`; did you mean `trace_must_call_tool`?",
+        {f"{X}.trajectory.trace_assertions": [{"type": "trace_max_steps", "max": 9}]},
+    ),
+    (
+        "trace_assertions_can_fail",
+        {f"{X}.trajectory.trace_assertions": [{"type": "trace_must_call_tool", "tool": "x"}]},
+        "`expectations.trajectory.trace_assertions[0]`: expected a known tool, found `x`",
+        {
+            f"{X}.trajectory.trace_assertions": [
+                {"type": "trace_before", "first": "read_item", "then": {"tool": "place_order"}}
+            ]
+        },
+    ),
+    (
         "trajectory_names_tools",
         {f"{X}.trajectory.forbidden_tool_requests": ["refund_ordr"]},
         "`expectations.trajectory.forbidden_tool_requests[0]`: expected a known tool, found `refund_ordr`; did you mean `refund_order`?",

@@ -34,6 +34,8 @@ from arh.records.control.scenario import (
     ResponseRules,
     Scenario,
 )
+from arh.traces.assertions import read_assertions
+from arh.traces.forms import Form
 
 _X: Final = "expectations"
 _TRAJECTORY: Final = f"{_X}.trajectory"
@@ -236,6 +238,21 @@ def _one_test(predicate: ArgumentPredicate) -> Iterator[Problem]:
         yield from pattern_problem(predicate.matches, field=".matches")
 
 
+def trace_assertions_can_fail(scenario: Scenario, known: Known) -> Iterator[Problem]:
+    """Every inline assertion is one that can fail, over tools on offer."""
+    field = f"{_TRAJECTORY}.trace_assertions"
+    form = Form(
+        "assertion", {"assertions": list(scenario.expectations.trajectory.trace_assertions)}
+    )
+    found = read_assertions(form)
+    for problem in form.problems:
+        yield replace(problem, field=f"{field}{problem.field.removeprefix('assertions')}")
+    for assertion in found:
+        place = f"{field}{assertion.path.removeprefix('assertions')}"
+        for name in assertion.tools:
+            yield from _on_offer(place, name, scenario, known)
+
+
 def constraints_can_bind(scenario: Scenario, known: Known) -> Iterator[Problem]:
     """Every forbidden action is of a tool on offer, by arguments and amounts that it has."""
     guardrails = scenario.expectations.guardrails
@@ -357,6 +374,7 @@ EXPECTATION_RULES: Final[tuple[Rule, ...]] = (
     trajectory_names_tools,
     evidence_can_be_had,
     arguments_can_be_judged,
+    trace_assertions_can_fail,
     constraints_can_bind,
     terminations_are_acceptable,
     findings_have_rules,

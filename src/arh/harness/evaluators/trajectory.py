@@ -19,6 +19,7 @@ from arh.errors import safe
 from arh.harness.judging.argument_checks import predicate_faults, schema_faults, target_faults
 from arh.harness.judging.doubts import capped, doubts, unsettled
 from arh.harness.judging.ends import uncorroborated
+from arh.harness.judging.inline_assertions import assertion_findings
 from arh.harness.judging.precedence import (
     Fault,
     Path,
@@ -40,7 +41,12 @@ from arh.records.tools import ToolManifest
 UNREADABLE: Final = "trajectory.unreadable"
 CRITICAL: Final = frozenset({"critical", "high"})
 _BY_ABSENCE: Final = frozenset(
-    {"trajectory.evidence_missing", "trajectory.ordering", "trajectory.uncorroborated_end"}
+    {
+        "trajectory.assertion",
+        "trajectory.evidence_missing",
+        "trajectory.ordering",
+        "trajectory.uncorroborated_end",
+    }
 )
 
 
@@ -216,6 +222,7 @@ def _asked(action: CallEvidence | CommitEvidence) -> tuple[str, str, str]:
 
 def _run(case: _Case) -> Iterator[Finding]:
     yield from missing_reads(case.path_rules.required_evidence, case.evidence)
+    yield from assertion_findings(case.evidence, case.scenario)
     yield from _end(case)
     yield from uncorroborated(case.evidence, case.scenario, case.pack, case.segments)
     yield from _inefficiency(case)
@@ -338,6 +345,7 @@ def _checks(rules: Trajectory, calls: int) -> int:
         rules.evidence_requirements,
         rules.argument_predicates,
         rules.justified_targets,
+        rules.trace_assertions,
     )
     allowed = rules.allowed_tool_requests is not None
     return 1 + calls + allowed + sum(map(len, declared))

@@ -50,6 +50,20 @@ _TRAJECTORY: Final[tuple[Row, ...]] = (
         "an argument is not right for the situation, though it may fit the schema",
     ),
     (
+        "trajectory.assertion",
+        "trajectory",
+        "step",
+        "fail",
+        "an inline assertion over the calls does not hold",
+    ),
+    (
+        "trajectory.assertion_not_exercised",
+        "trajectory",
+        "step",
+        "warning",
+        "an inline assertion holds, but nothing in the run could have broken it",
+    ),
+    (
         "trajectory.evidence_missing",
         "trajectory",
         "action",

@@ -418,6 +418,7 @@ class Trajectory(Strict):
     argument_predicates: list[ArgumentPredicate] = Field(default_factory=list)
     justified_targets: list[TargetJustification] = Field(default_factory=list)
     max_executed_calls: Positive | None = None
+    trace_assertions: list[dict[str, JsonValue]] = Field(default_factory=list)
 
 
 class ActionConstraint(Strict):
