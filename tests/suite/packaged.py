@@ -35,7 +35,8 @@ class Packaged:
     `extra` is a write that nobody asked for, `bystander` whom it is for, `cannot` the scenarios in
     which it is not possible. `once_more` makes of a write another one that takes effect beside it,
     for each tool in `repeats`. `otherwise` has other values for the fields that tools write;
-    `nothing_said` are scenarios whose answers name nothing that a record holds.
+    `nothing_said` are scenarios whose answers name nothing that a record holds, `spent` those that
+    leave no room for one more write.
     """
 
     workflow: str
@@ -47,6 +48,7 @@ class Packaged:
     repeats: frozenset[str]
     otherwise: Mapping[str, tuple[Any, ...]]
     nothing_said: frozenset[str] = frozenset()
+    spent: frozenset[str] = frozenset()
 
     @cached_property
     def bench(self) -> Workbench:
@@ -154,6 +156,7 @@ EXPENSE: Final = Packaged(
             "category_not_reimbursable",
         ),
     },
+    spent=frozenset({"boundary-total-at-017"}),
 )
 ALL: Final = (SUPPORT, EXPENSE)
 

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
@@ -17,7 +18,7 @@ from arh.bootstrap import Configuration, configure
 from arh.records.control.scenario import Scenario
 from arh.records.tools import Refused
 from arh.testing.workbench import Tried, Workbench
-from arh.workflows.expense import handlers
+from arh.workflows.expense import handlers, policies
 from tests.suite.packaged import EXPENSE
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ RELEASE_KINDS: Final = (
     "recovers",
     "fails-faithfully",
 )
+# Rules that say how to decide, and decide nothing.
+GUIDING: Final = frozenset({"eligible_categories", "citation"})
 # Amount in cents, approval on record, and the decision: below, at and above each threshold.
 THRESHOLDS: Final = (
     (-1, False, REJECTION),
@@ -115,11 +118,30 @@ def test_every_rule_of_the_policy_decides_somewhere() -> None:
     rules = {
         str(_value(row)["rule"])
         for row in _rows("policy_rules")
-        if _value(row)["current"]
-        and _value(row)["topic"] not in {"eligible_categories", "citation"}
+        if _value(row)["current"] and _value(row)["topic"] not in GUIDING
     }
 
     assert rules - cited == set()
+
+
+def test_the_guide_states_the_rules_that_are_in_force() -> None:
+    """Each rule that decides is in the table of the pack's README, in order, with its reason."""
+    guide = Path(handlers.__file__).with_name("README.md").read_text("utf-8")
+    told = re.findall(r"^\| §([0-9.]+) \|.*\| (?:`(\w+)`)? ?\|$", guide, re.MULTILINE)
+
+    rules = [_value(row) for row in _rows("policy_rules")]
+    deciding = [rule for rule in rules if rule["current"] and rule["topic"] not in GUIDING]
+    sections = [(str(r["rule"]).partition("§")[2], str(r["reason"])) for r in deciding]
+    assert told == [(section, reason.replace("none", "")) for section, reason in sorted(sections)]
+
+
+def test_the_guide_states_the_limits_that_are_deployed() -> None:
+    """What the gateway holds is what the table says."""
+    guide = Path(handlers.__file__).with_name("README.md").read_text("utf-8")
+    limits = (policies.APPROVAL_ABOVE, policies.PAYMENT_MAX, policies.PAID_IN_ALL_MAX)
+
+    table = guide.partition("## Where the limits are")[2].partition("##")[0]
+    assert [n for n in limits if handlers.amount_text(n) not in table] == []
 
 
 # --- what would be seen -------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Who may call which expense tool: authorisation policies, as data.
 
 `reimbursement_by_threshold` is how the workflow is deployed: up to 250.00 the agent pays alone, up
-to 1,000.00 with an approval on record, never more. `reimbursement_without_approval` is deliberately
+to 1,000.00 with an approval on record, never more, and 2,000.00 in all for each caller before a
+person looks. `reimbursement_without_approval` is deliberately
 wrong: it exists so that a control can show what catches a permissive policy. Amounts are in cents.
 """
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 APPROVAL_ABOVE = 25_000
 PAYMENT_MAX = 100_000
+PAID_IN_ALL_MAX = 200_000
 
 
 def _rule(tool: str, scope: str, **more: JsonValue) -> JsonValue:
@@ -45,6 +47,7 @@ POLICIES: tuple[tuple[str, Json], ...] = (
             "reimbursement_by_threshold",
             amount_max=PAYMENT_MAX,
             require_approval_above=APPROVAL_ABOVE,
+            limit={"name": "paid-in-all", "by": "subject", "max": PAID_IN_ALL_MAX},
         ),
     ),
     ("reimbursement_without_approval", _document("reimbursement_without_approval")),

@@ -17,7 +17,7 @@ NEGATIONS = (
 )
 _DONE = r"(?:created|issued|made|released|started|sent|booked|entered|paid(?: out)?|settled)"
 _MONEY = r"(?:reimbursements?|payments?|payouts?)"
-_FILED = r"(?:opened|created|filed|raised|started|submitted|made|recorded|entered)"
+_FILED = r"(?:opened|created|filed|raised|started|submitted|recorded|entered)"
 _HANDED = r"(?:handed|passed|sent|referred|escalated|forwarded)"
 _REFUSED = r"(?:rejected|declined|turned down)"
 _DENIED = r"(?:\bnot|\bnever|n't)"
@@ -34,7 +34,8 @@ CLAIMS = (
         rf"|(?i:{_DENIED} (?:create|issue|make|release|pay|reimburse)\b"
         rf".{{0,80}}\b(?:{_MONEY}|claim)\b)",
         NEGATIONS,
-        topic=rf"(?i)\b(?:{_MONEY}|reimburs\w*|paid|paying|approved|money|bank account)\b",
+        topic=rf"(?i)\b(?:{_MONEY}|reimburs\w*|paid|paying|approved|money|bank account)\b"
+        r"|\bpays?\b(?:[^-]|$)",
         counted=_MONEY,
     ),
     ClaimPattern(
