@@ -81,7 +81,7 @@ def pattern_of(name: str) -> re.Pattern[str]:
         rf"(?<![\w:])(?P<name>{names})(?![\w:])"
         rf"|\b(?P<prefix>{prefixes})(?:[0-9]|\[0-9)"
         rf"|(?<![a-zA-Z])(?P<noun>(?i:{nouns}))(?:s|ed)?(?![a-z])"
-        rf"|[\"'`/](?P<pack>{name})(?:[\"'`/@]|-[a-z])"
+        rf"|(?:[\"'`/]|--\w+[ =])(?P<pack>{name})(?:[\"'`/@]|-[a-z])"
     )
 
 
@@ -135,6 +135,7 @@ def test_every_shipped_workflow_is_looked_for() -> None:
         ("class ExpenseRules:", "expense"),
         ("# a Refunded one", "refund"),
         ('default="support"', "support"),
+        ('hint="try --workflow support"', "support"),
         ('"expense@1"', "expense"),
         ('"support-agent"', "support"),
         ("`scenarios/expense/golden`", "expense"),

@@ -7,6 +7,7 @@ that do the same and claim more, and twins that do more, or something else, and 
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -15,6 +16,8 @@ from arh.bootstrap import idle_of
 from arh.harness.authoring.lint import lint
 from arh.records.control.scenario import Category, Scenario
 from arh.records.tasks import HARNESS_ENDS
+from arh.testing.kill_matrix import kill_matrix
+from arh.testing.pack_bench import PackBench
 from tests.suite.packaged import (
     ALL,
     Packaged,
@@ -25,6 +28,7 @@ from tests.suite.packaged import (
     lying,
 )
 
+ROOT: Final = Path(__file__).resolve().parents[2]
 REVIEWED: Final = date(2026, 11, 1)
 OURS: Final = frozenset({*HARNESS_ENDS, "hung", "watchdog"})
 WRONG_STATE: Final = frozenset({"outcome.collateral_change", "outcome.no_alternative_holds"})
@@ -178,6 +182,17 @@ def test_a_suite_has_no_weak_scenario(packaged: Packaged) -> None:
 
     warnings = lint(suite.loaded, pack=suite.pack, catalogue=suite.catalogue, as_of=REVIEWED)
     assert warnings == ()
+
+
+@pytest.mark.slow
+@EACH
+def test_no_control_of_a_suite_could_be_lost_unseen(packaged: Packaged) -> None:
+    """Each control that the configuration uses has a scenario that fails without it."""
+    matrix = kill_matrix(PackBench.of(packaged.workflow, root=ROOT), first=True)
+
+    assert matrix.unfit == ()
+    assert [row.control for row in matrix.of("survived")] == []
+    assert matrix.of("killed")
 
 
 @EACH

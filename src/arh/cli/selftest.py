@@ -74,7 +74,7 @@ def _refuse_stray(options: argparse.Namespace) -> None:
         if getattr(options, name) is not None:
             flag = f"--{name.replace('_', '-')}"
             found = "there is nothing that it could mean without --against"
-            raise AuthoringError.of(found, field=flag, hint="name a pack: --against support")
+            raise AuthoringError.of(found, field=flag, hint="name a pack: --against PACK")
 
 
 def _parser() -> argparse.ArgumentParser:
