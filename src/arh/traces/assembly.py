@@ -8,7 +8,8 @@ second call of that tool), beside the provider's own.
 
 Nothing that was recorded is lost here: it becomes a step, a note, or an entry of the trace's
 `metadata["recording"]` (`inputs`: what the agent was told; `fields`: identifiers, settings and
-other bookkeeping by place; `usage`: the sums).
+other bookkeeping by place; `usage`: the sums; `turns`: the step that each reply of
+the model begins with).
 """
 
 from __future__ import annotations
@@ -108,6 +109,7 @@ class Assembly:
         self._drafted_notes: list[tuple[Note, Draft]] = []
         self._turn = 0
         self._turn_begins = 0
+        self._turns: list[JsonValue] = []
         self._by_id: dict[str, _Open] = {}
         self._by_name: dict[str, _Open] = {}
         self._any = _Open()
@@ -121,6 +123,7 @@ class Assembly:
         """Begin the next reply of the model: what follows belongs to it."""
         self._turn += 1
         self._turn_begins = len(self.steps)
+        self._turns.append(self._turn_begins)
 
     def say(self, text: str, at: str, step_id: str, *, refusal: bool = False) -> Draft | None:
         """Add a text of the model; blank text is none."""
@@ -311,6 +314,7 @@ class Assembly:
             "inputs": self._inputs,
             "fields": self._fields,
             "usage": self._usage.present(),
+            "turns": self._turns,
         }
         if "recording" in self.metadata:
             parts["metadata"] = self.metadata["recording"]

@@ -17,6 +17,7 @@ from typing import Final
 from arh.traces.facts import Compat, Facts, exact
 from arh.traces.findings import Judged
 from arh.traces.forms import PolicyRefused
+from arh.traces.peer_order import peer_order
 from arh.traces.policy import Policy
 from arh.traces.regex_worker import Worker
 from arh.traces.registry import WEIGHTS
@@ -56,7 +57,7 @@ def validate_trace(
     """
     _check_threshold(fail_under)
     _check_patterns(policy)
-    facts = Facts(trace, compat)
+    facts = Facts(peer_order(trace) if compat else trace, compat)
     totals = Totals.of(trace, compat)
     if policy.trusted_patterns:
         with Worker() as worker:

@@ -98,9 +98,9 @@ def _read_reply(assembly: Assembly, reply: JsonValue, at: str, index: int) -> No
         _read_usage(assembly, usage, f"{prefix}usage")
     metrics = fields.object("metrics") or {}
     took = metrics.get("latencyMs")
-    last = assembly.last()
-    if type(took) is int and took >= 0 and last is not None and last.type == "model_response":
-        last.latency_ms = took
+    first = assembly.first()
+    if type(took) is int and took >= 0 and first is not None and first.type == "model_response":
+        first.latency_ms = took
     if metrics:
         assembly.recorded(at, "metrics", metrics)
     reason = fields.text("stopReason")

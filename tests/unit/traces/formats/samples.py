@@ -370,8 +370,25 @@ EVIDENCE: Final[JsonValue] = [
     _line(8, "agent_finished", "agent", answer="done already"),
 ]
 
+ARH_TRACE: Final[JsonValue] = {
+    "trace_id": "t",
+    "agent_name": "agent",
+    "workflow": "work",
+    "steps": [
+        {
+            "step_id": "s1",
+            "type": "model_response",
+            "text": "Looking it up.",
+            "latency_ms": 12.5,
+            "input_tokens": 10,
+            "output_tokens": 2,
+        }
+    ],
+}
+
 SAMPLES: Final[dict[str, list[JsonValue]]] = {
     "anthropic-messages": [MESSAGE],
+    "arh": [ARH_TRACE],
     "arh-evidence": [EVIDENCE],
     "bedrock-converse": [CONVERSE_REPLY],
     "claude-code": [SESSION_LINES],
