@@ -18,7 +18,7 @@ from arh.records.packs import ClaimPattern, WorkflowPack
 from arh.records.tools import Refused
 from arh.testing.kill_matrix import kill_matrix
 from arh.testing.pack_bench import PackBench
-from arh.testing.pack_kit import CHECKS, check_pack
+from arh.testing.pack_kit import CHECKS, LEFT_OUT, check_pack
 from tests.unit.scaffold.written import Written, written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -280,6 +280,18 @@ def test_what_cannot_be_tried_is_listed() -> None:
 
     assert checked.left_out == ("check_incident_status", "search_knowledge_base")
     assert (checked.seen, checked.problems) == ("4 tools", ())
+
+
+def test_a_check_with_nothing_to_try_holds_and_says_so(original: Written) -> None:
+    """A pack of which no tool names a record is not to blame, and nothing is claimed of it."""
+    nothing_named = replace(
+        BY_NAME["not-found"], look=lambda bench: ((name, LEFT_OUT) for name in bench.pack.manifests)
+    )
+
+    checked = nothing_named.run(original.bench())
+
+    assert (checked.seen, checked.problems) == ("0 tools", ())
+    assert checked.left_out == ("get_item", "place_order")
 
 
 def test_a_check_that_finds_nothing_to_look_at_has_failed(original: Written) -> None:

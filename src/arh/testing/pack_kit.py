@@ -48,12 +48,12 @@ class PackCheck:
     what: str = "scenario"
 
     def run(self, bench: PackBench) -> Checked:
-        """Return what came of it; a check that found nothing to look at has failed."""
+        """Return what came of it; a check that found nothing to look at at all has failed."""
         looked = tuple(self.look(bench))
         left = tuple(about for about, wrong in looked if wrong == LEFT_OUT)
         tried = [(about, wrong) for about, wrong in looked if wrong != LEFT_OUT]
         wrong = tuple(f"{about}: {wrong}" for about, wrong in tried if wrong)
-        if not tried:
+        if not looked:
             wrong = (f"there is no {self.what} to look at",)
         plural = "" if len(tried) == 1 else "s"
         return Checked(self.name, f"{len(tried)} {self.what}{plural}", wrong, left)

@@ -144,9 +144,10 @@ class TestNew:
     """`arh new workflow`."""
 
     def test_it_says_what_to_do_next(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, installed: list[Point], tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """The folder is there, and the commands that follow are told."""
+        assert [point.name for point in installed] == ["support"]
         code = new.main(["workflow", "invoice_review", "--into", str(tmp_path)])
 
         out = capsys.readouterr().out
