@@ -141,21 +141,36 @@ class Comparison:
     def summary(self) -> Fields:
         """Return the counts, as a comparison writes them."""
         deltas = [each.score_delta for each in self.traces if each.score_delta is not None]
-        average = sum(deltas, start=Fraction(0)) / len(deltas) if deltas else Fraction(0)
         drop = max((-delta for delta in deltas), default=Fraction(0))
         new = self.new_findings
+        added, removed = len(self.of("added")), len(self.of("removed"))
         return {
-            "traces_compared": len(self.traces),
-            "traces_added": len(self.of("added")),
-            "traces_removed": len(self.of("removed")),
+            "traces_compared": len(self.traces) - added - removed,
+            "traces_added": added,
+            "traces_removed": removed,
             "pass_to_fail": len(self.of("pass->fail")),
             "fail_to_pass": len(self.of("fail->pass")),
             "new_findings": len(new),
             "new_error_findings": sum(1 for each in new if each.severity == "error"),
             "resolved_findings": len(self.resolved_findings),
-            "average_score_delta": float(round(average, 2)),
+            "average_score_delta": self._average(),
             "max_score_drop": float(round(max(drop, Fraction(0)), 2)),
         }
+
+    def _average(self) -> float:
+        """Return the mean difference of the scores, in doubles where compatibility asks for it."""
+        pairs = [
+            (each.baseline_score, each.candidate_score)
+            for each in self.traces
+            if each.baseline_score is not None and each.candidate_score is not None
+        ]
+        if not pairs:
+            return 0.0
+        if self.compat:
+            return round(sum(new - old for old, new in pairs) / len(pairs), 2)
+        deltas = (Fraction(exact(new)) - Fraction(exact(old)) for old, new in pairs)
+        whole = sum(deltas, start=Fraction(0))
+        return float(round(whole / len(pairs), 2))
 
 
 def compare_reports(

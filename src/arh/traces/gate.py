@@ -154,7 +154,9 @@ def _doubts(comparison: Comparison, *, allow_removed: bool, allow_policy_change:
 
 
 def _named(findings: list[FindingRef]) -> str:
-    return _listed(sorted({f"{each.trace_id}:{each.rule_id}" for each in findings}))
+    return _listed(
+        sorted({f"{each.trace_id}:{each.rule_id or each.category}" for each in findings})
+    )
 
 
 def _listed(names: list[str]) -> str:

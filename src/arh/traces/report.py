@@ -88,8 +88,7 @@ def report_document(reports: Iterable[TraceReport]) -> Fields:
     """Return the report on many traces."""
     reports = list(reports)
     passed = sum(1 for each in reports if each.passed)
-    scores = [Fraction(each.score) for each in reports]
-    average = float(round(sum(scores, start=Fraction(0)) / len(scores), 2)) if scores else 0.0
+    average = _average([each.score for each in reports])
     return {
         "schema_version": SCHEMA_VERSION,
         "summary": {
@@ -100,6 +99,14 @@ def report_document(reports: Iterable[TraceReport]) -> Fields:
         },
         "reports": [each.to_dict() for each in reports],
     }
+
+
+def _average(scores: list[Fraction | float]) -> float:
+    """Return the mean with two decimals: exactly, or in doubles if the scores are some."""
+    if not scores:
+        return 0.0
+    mean = sum(scores) / len(scores)
+    return round(mean, 2) if isinstance(mean, float) else float(round(mean, 2))
 
 
 def report_text(reports: Iterable[TraceReport]) -> str:

@@ -273,7 +273,7 @@ def test_a_comparison_is_written_in_the_published_form() -> None:
         "traces",
     ]
     assert document["summary"] == {
-        "traces_compared": 3,
+        "traces_compared": 1,
         "traces_added": 1,
         "traces_removed": 1,
         "pass_to_fail": 0,
