@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.endpoint import endpoint_rows
 from benchmarks.floor import Floor
 from benchmarks.golden import Golden
+from benchmarks.mcp_calls import mcp_rows
 from benchmarks.measuring import Row, cheapest
 from benchmarks.scaling import record_row, suite_rows
 from benchmarks.starts import start_rows
@@ -37,6 +38,7 @@ def _measured() -> Iterator[Row]:
     yield record_row()
     yield from start_rows()
     yield from endpoint_rows()
+    yield from mcp_rows()
     yield from suite_rows()
 
 

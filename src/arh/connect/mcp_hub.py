@@ -231,8 +231,12 @@ def shared_hub() -> Hub:
 
 
 def _listener() -> socket.socket:
-    """Return a socket at a free port of the loopback interface, and of no other."""
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    """Return a socket at a free port of the loopback interface, and of no other.
+
+    It names its protocol, because only then does the loop send what it has without delay: waiting
+    for more to send costs some calls 40 ms.
+    """
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.bind(("127.0.0.1", 0))
     return made
 
