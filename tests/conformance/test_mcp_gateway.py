@@ -134,6 +134,19 @@ def test_without_its_key_a_second_try_would_be_a_second_effect() -> None:
     assert len(run.commits()) == 2
 
 
+def test_a_fault_of_the_run_strikes_a_client_as_it_does_any_agent() -> None:
+    """The reply is lost after the commit: an error, and the second try gets the first result."""
+    with live(scenario_id="recovery-after-commit-idempotent-001") as run:
+        first = run.client.call("create_ticket", TICKET)
+        again = run.client.call("create_ticket", TICKET)
+
+    assert first.result["isError"] is True
+    assert first.told == {"status": "error", "reason": "timeout"}
+    assert again.told == {"ticket_id": "TK-0001"}
+    assert [each["delivery"] for each in run.calls()] == ["timeout", "delivered"]
+    assert len(run.commits()) == 1
+
+
 def test_a_client_that_leaves_before_its_turn_has_done_nothing() -> None:
     """Its call waits behind another one, and is not made once nobody listens."""
     with live() as run:

@@ -10,6 +10,7 @@ Every message passes the border before the protocol library sees it (`mcp_border
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 import os
 import secrets
@@ -64,6 +65,7 @@ class Hub:
         self._tasks: set[asyncio.Task[None]] = set()
         self._ready = threading.Event()
         self._quiet()
+        atexit.register(self._forget)
         threading.Thread(target=self._serve, name="arh-mcp", daemon=True).start()
         if not self._ready.wait(START_S_MAX):
             raise TimeoutError("the server does not start")
@@ -96,6 +98,11 @@ class Hub:
         self.credentials.revoke(place.run)
         shutil.rmtree(place.folder, ignore_errors=True)
         self._run_soon(self._leave(place))
+
+    def _forget(self) -> None:
+        """Leave no file of a place behind when the process ends while it is open."""
+        for place in tuple(self._places.values()):
+            shutil.rmtree(place.folder, ignore_errors=True)
 
     def serve_lines(self, place: Place, reader: int, writer: int) -> None:
         """Serve a place over two open files, such as our standard ones, until the input ends.
