@@ -19,6 +19,7 @@ from benchmarks.mcp_calls import mcp_rows
 from benchmarks.measuring import Row, cheapest
 from benchmarks.scaling import record_row, suite_rows
 from benchmarks.starts import start_rows
+from benchmarks.traces import trace_rows
 
 
 def main() -> int:
@@ -40,6 +41,7 @@ def _measured() -> Iterator[Row]:
     yield from endpoint_rows()
     yield from mcp_rows()
     yield from suite_rows()
+    yield from trace_rows()
 
 
 def _run_rows() -> Iterable[Row]:

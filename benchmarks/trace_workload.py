@@ -1,0 +1,81 @@
+"""Traces for measuring, as text: clean ones, failing ones, and ones in which nothing is said twice.
+
+Standard library only, since the public tool's environment runs it too.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+POLICY: dict[str, Any] = {
+    "policy_id": "bench",
+    "allow_unlisted_tools": False,
+    "allowed_tools": {
+        "lookup": {
+            "required_arguments": {"id": {"type": "str", "pattern": "ORD-[0-9]+"}},
+            "optional_arguments": {
+                "n": {"type": "int", "min": 0, "max": 100},
+                "k": {"enum": ["a", "b"]},
+            },
+        },
+        "pay": {
+            "required_arguments": {"id": "str", "amount": "float"},
+            "side_effect": True,
+            "max_calls": 10**7,
+        },
+    },
+    "budgets": {
+        "max_step_latency_ms": 1000,
+        "max_total_latency_ms": 10**9,
+        "max_total_cost_usd": 10**6,
+        "max_total_tokens": 10**9,
+    },
+    "unsafe_patterns": ["password", "\\bwire\\s+transfer\\b.*\\burgent\\b", "ssn: [0-9]+"],
+    "grounding": {
+        "require_citations": True,
+        "min_citation_coverage": 0.5,
+        "require_valid_citation_urls": True,
+    },
+    "sequence": {
+        "required_tools": ["lookup"],
+        "forbidden_tools": ["rm"],
+        "call_order": ["lookup", "pay"],
+    },
+    "error_handling": {"require_retry_on_error": True, "max_attempts": 50},
+    "completion": {"require_final_response": True, "max_steps": 10**7},
+}
+TEXT = "Here is the answer about order {0}: it was paid, and it is on its way to the customer."
+
+
+def trace(name: str, steps: int, kind: str = "clean") -> str:
+    """Return a trace of so many steps as JSON text; `kind` is clean, failing or distinct."""
+    made = [_step(n, kind) for n in range(steps)]
+    document = {"trace_id": name, "agent_name": "agent", "workflow": "orders", "steps": made}
+    return json.dumps(document)
+
+
+def _step(n: int, kind: str) -> dict[str, Any]:
+    step: dict[str, Any] = {
+        "step_id": f"s{n}",
+        "latency_ms": 12.5,
+        "cost_usd": 0.001,
+        "input_tokens": 100,
+        "output_tokens": 20,
+    }
+    if n % 4 == 3:
+        citation = {"url": f"https://orders.example/{n}"}
+        text = TEXT.format(n)
+        return {
+            **step,
+            "type": "model_response",
+            "text": text,
+            "requires_grounding": True,
+            "citations": [citation],
+        }
+    name = {"clean": "pay" if n % 4 == 2 else "lookup", "failing": "rm", "distinct": f"tool{n}"}
+    arguments: dict[str, Any] = {"id": f"ORD-{n}"}
+    arguments |= {"amount": 12.5} if n % 4 == 2 else {"n": 5, "k": "a"}
+    status = {} if kind == "clean" else {"status": "error", "error": f"failed with ssn: {n}"}
+    call = {"type": "tool_call", "tool_name": name[kind], "arguments": arguments, **status}
+    return {**step, **call, "output": {"status": "paid", "ref": f"R{n}"}}
