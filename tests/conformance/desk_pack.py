@@ -24,9 +24,12 @@ from arh.state.sources import http_source
 from arh.testing.workbench import Tried, Workbench
 from arh.tools.http_tool import HttpTool
 
-FILE = HttpTool("POST", "/tickets", wall_ms_max=300)
-FIND = HttpTool("GET", "/tickets/by-key/{key}", wall_ms_max=300)
-QUICK = Consistency(deadline_ms=600, interval_ms=5, attempts_max=30)
+# Long enough for a machine that is busy with other tests; a hang costs one such time.
+WALL_MS = 800
+FILE = HttpTool("POST", "/tickets", wall_ms_max=WALL_MS)
+FIND = HttpTool("GET", "/tickets/by-key/{key}", wall_ms_max=WALL_MS)
+# What ends a reading that cannot succeed is the number of attempts, which no load changes.
+QUICK = Consistency(deadline_ms=10_000, interval_ms=5, attempts_max=20)
 
 MANIFEST = ToolManifest(
     name="file_ticket",

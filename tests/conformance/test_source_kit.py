@@ -27,7 +27,7 @@ from tests.conformance.desk import Desk, serving
 from tests.conformance.desk_pack import shown
 
 TICKETS = CollectionSpec("tickets", ("ticket_id",), seeded=False)
-LIMITS = Consistency(deadline_ms=500, interval_ms=5, attempts_max=20)
+LIMITS = Consistency(deadline_ms=10_000, interval_ms=5, attempts_max=20)
 
 
 def case_of(database: Database, connect: Any, nowhere: str) -> SourceCase:  # noqa: ANN401 - hostile ones too
@@ -152,7 +152,7 @@ def test_each_defect_is_caught(
 ) -> None:
     """A source with a defect fails the check that is about it."""
     case = case_of(database, own(defect), str(tmp_path / "absent.db"))
-    limits = replace(LIMITS, deadline_ms=60)
+    limits = replace(LIMITS, attempts_max=5)
     case = replace(case, state=replace(case.state, consistency=limits))
 
     found = violations(case)

@@ -13,7 +13,7 @@ import pytest
 from arh import bootstrap
 from arh.canonical import JsonValue
 from arh.errors import AuthoringError
-from arh.records.external import Consistency, ExternalState, Reading, Row
+from arh.records.external import ExternalState, Reading, Row
 from arh.records.packs import WorkflowPack
 from arh.records.tools import Effect, Refused
 from arh.state.sources import postgres_source, sqlite_source
@@ -190,8 +190,9 @@ def test_a_state_that_catches_up_is_waited_for(desk: Desk, url: str, tmp_path: P
     desk.lag = 1
     catching_up = threading.Timer(0.15, lambda: setattr(desk, "lag", 0))
     catching_up.start()
+    patient = replace(QUICK, attempts_max=1000)
 
-    found = tried(desk_pack(url), tmp_path)
+    found = tried(desk_pack(url, state=desk_state(url, consistency=patient)), tmp_path)
 
     assert found.verdict.status == "pass"
     assert readings(found)[-1] == ("end", True, 1, "")
@@ -309,7 +310,7 @@ def test_a_source_that_cannot_be_trusted_decides_nothing(
     problem: str,
 ) -> None:
     """Whatever is wrong with a source, its run is indeterminate and its collections unread."""
-    limits = Consistency(deadline_ms=120, interval_ms=5, attempts_max=20)
+    limits = replace(QUICK, deadline_ms=500) if read is _hangs else QUICK
     pack = desk_pack(url, state=state_with(url, read, desk, consistency=limits))
 
     found = tried(pack, tmp_path)

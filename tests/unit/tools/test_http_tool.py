@@ -19,8 +19,8 @@ from arh.tools.services import Services
 from tests.conformance.desk import CREDENTIAL, Desk, serving
 from tests.unit.tools.client_bench import Bench, execution, operation
 
-FILE = HttpTool("POST", "/tickets", wall_ms_max=400)
-FIND = HttpTool("GET", "/tickets/by-key/{key}", wall_ms_max=400)
+FILE = HttpTool("POST", "/tickets", wall_ms_max=800)
+FIND = HttpTool("GET", "/tickets/by-key/{key}", wall_ms_max=800)
 
 
 class Caller:
@@ -221,7 +221,7 @@ def test_an_argument_stays_one_segment_of_the_path(
     desk: Desk, caller: Caller, hostile: str
 ) -> None:
     """No argument leads to another path, query or header."""
-    handler = HttpTool("GET", "/tickets/by-account/{account_id}", wall_ms_max=400)
+    handler = HttpTool("GET", "/tickets/by-account/{account_id}", wall_ms_max=800)
 
     reply = caller.call(handler, effect=Effect.READ, arguments={"account_id": hostile})
 
@@ -267,7 +267,7 @@ def test_without_a_service_nothing_is_sent(desk: Desk, caller: Caller) -> None:
 
 def test_arguments_of_a_read_are_its_query(desk: Desk, caller: Caller) -> None:
     """A GET carries what its path does not name as its query."""
-    handler = HttpTool("GET", "/tickets/{account_id}", wall_ms_max=400)
+    handler = HttpTool("GET", "/tickets/{account_id}", wall_ms_max=800)
     caller.call(handler, effect=Effect.READ, arguments={"account_id": "A1", "page": 2, "q": "a&b"})
 
     assert desk.seen[0][1] == "/tickets/A1?page=2&q=a%26b"
