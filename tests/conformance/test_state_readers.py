@@ -284,6 +284,11 @@ def _no_json(desk: Desk, number: int) -> Reading:
     return plainly(desk) if number <= 3 else Reading(number, {"tickets": [row]})
 
 
+def _no_watermark(desk: Desk, number: int) -> Reading:
+    rows = [dict(ticket) for ticket in desk.tickets]
+    return Reading(len(rows), {"tickets": rows}, watermark="9" if number > 3 else 0)  # type: ignore[arg-type]  # hostile
+
+
 def _no_reading(desk: Desk, number: int) -> Any:  # noqa: ANN401 - a hostile source
     return plainly(desk) if number <= 3 else {"tickets": []}
 
@@ -299,6 +304,7 @@ def _no_reading(desk: Desk, number: int) -> Any:  # noqa: ANN401 - a hostile sou
         (_no_key, "unreadable"),
         (_no_rows, "unreadable"),
         (_no_json, "unreadable"),
+        (_no_watermark, "unreadable"),
         (_no_reading, "unreadable"),
     ],
 )
@@ -397,6 +403,56 @@ def test_what_the_agent_says_is_held_against_the_system(
 def _status(found: Tried, evaluator: str) -> str:
     (status,) = (r.status for r in found.verdict.results if r.evaluator == evaluator)
     return status
+
+
+def test_a_refused_call_contradicts_nothing(url: str, tmp_path: Path) -> None:
+    """A remote that refuses leaves its intent taken back: no effect, and no conflict of sources."""
+    row = scenario(acceptable_outcomes=[{"all_of": [{"kind": "absent", "collection": "tickets"}]}])
+    model = script({"account_id": "closed", "ref": "r-1"}, retries=0)
+
+    found = tried(desk_pack(url), tmp_path, row, model=model)
+
+    evidence = found.output.evidence
+    assert found.verdict.status == "pass", found.verdict.reasons
+    assert evidence.calls[0].commit_belief == "not_committed"
+    assert [commit.effective for commit in evidence.commits] == [False, False]
+    assert evidence.discrepancies == ()
+
+
+def test_a_state_that_was_not_read_violates_no_invariant(url: str, tmp_path: Path) -> None:
+    """Where the first reading failed nobody knows what holds, and the run is not stopped for it."""
+    invariant = {"kind": "count", "collection": "tickets", "expected": 3, "id": "three"}
+    pack = desk_pack(url, state=desk_state(url, connect=_unreachable))
+
+    found = tried(pack, tmp_path, scenario(invariants=[invariant]))
+
+    assert found.verdict.status == "indeterminate"
+    assert found.output.evidence.termination == "completed"
+
+
+def _unreachable(_address: str) -> Any:  # noqa: ANN401 - it never returns
+    raise ConnectionRefusedError
+
+
+def test_an_effect_that_was_undone_again_is_seen(desk: Desk, url: str, tmp_path: Path) -> None:
+    """What violates an invariant after an attempt stops the run, though it is gone in the end."""
+
+    def read(desk: Desk, number: int) -> Reading:
+        if number > 2:
+            desk.tickets.clear()
+        return plainly(desk, number)
+
+    limits = replace(QUICK, quiet_reads=1)
+    state = state_with(url, read, desk, consistency=limits, operation_field=None)
+    invariant = {"kind": "count", "collection": "tickets", "expected": 0, "id": "none-ever"}
+    outcome = [{"all_of": [{"kind": "absent", "collection": "tickets"}]}]
+    row = scenario(invariants=[invariant], acceptable_outcomes=outcome)
+
+    found = tried(desk_pack(url, state=state), tmp_path, row)
+
+    assert found.verdict.status == "fail"
+    assert found.output.evidence.termination == "invariant_violation"
+    assert tickets(found) == []
 
 
 # --- authoring -----------------------------------------------------------------------------------

@@ -26,8 +26,10 @@ from arh.sim.wire_orders import WireOrder
 UPSTREAM_MS_MAX: Final = 10_000
 REQUEST_BYTES_MAX: Final = 1_000_000
 HANG_S_MAX: Final = 60
+CLIENT_S_MAX: Final = 10
 
 _HERE: Final = "127.0.0.1"
+_DIGITS_MAX: Final = 10
 _POLL_S: Final = 0.01
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOP_BY_HOP: Final = frozenset(
@@ -119,6 +121,7 @@ class _Passing(BaseHTTPRequestHandler):
     """Handles one connection: one request, then it is closed."""
 
     wire: Wire
+    timeout = CLIENT_S_MAX
     wbufsize = 65_536
     disable_nagle_algorithm = True
 
@@ -137,7 +140,10 @@ class _Passing(BaseHTTPRequestHandler):
     def _meet(self, order: WireOrder | None) -> None:
         """Pass the request on, or do with it what the order says."""
         headers = [(n, v) for n, v in self.headers.items() if n.lower() not in _HOP_BY_HOP]
-        body = self._body()
+        if "Transfer-Encoding" in self.headers or self._size() > REQUEST_BYTES_MAX:
+            self._answer(HttpReply(411, b""))  # never pass on a part of what was sent
+            return
+        body = self.rfile.read(self._size()) if "Content-Length" in self.headers else None
         if order is None:
             self._answer(self.wire.forward(self.command, self.path, headers, body))
             return
@@ -194,12 +200,10 @@ class _Passing(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(reply.body)
 
-    def _body(self) -> bytes | None:
-        """Return the body of the request, `None` if it has none."""
-        size = self.headers.get("Content-Length", "")
-        if not size.isdecimal():
-            return None
-        return self.rfile.read(min(int(size), REQUEST_BYTES_MAX))
+    def _size(self) -> int:
+        """Return how long the body of the request is said to be."""
+        size = self.headers.get("Content-Length", "0")
+        return int(size) if size.isdecimal() and len(size) < _DIGITS_MAX else REQUEST_BYTES_MAX + 1
 
     def _reset(self) -> None:
         """Break the connection off."""

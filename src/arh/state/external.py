@@ -181,7 +181,9 @@ class Mirror:
 
     def _taken(self, reading: object) -> _Found | str:
         """Return what was read as records, still on the source's own thread."""
-        if not isinstance(reading, Reading) or type(reading.revision) is not int:
+        if not isinstance(reading, Reading):
+            return "unreadable"
+        if type(reading.revision) is not int or type(reading.watermark) is not int:
             return "unreadable"
         try:
             records = self._records(reading)
