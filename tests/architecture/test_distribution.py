@@ -35,6 +35,21 @@ def test_the_wheel_holds_the_suite(wheel: zipfile.ZipFile) -> None:
     assert planted <= set(wheel.namelist())
 
 
+def test_the_wheel_holds_every_workflow_with_all_of_its_suite(wheel: zipfile.ZipFile) -> None:
+    """Each pack of the source is found by its entry point, with scenarios, data and scripts."""
+    shipped = {path.parent.name for path in ROOT.glob("src/arh/workflows/*/__init__.py")}
+    names = set(wheel.namelist())
+    listed = next(name for name in names if name.endswith("/entry_points.txt"))
+    points = wheel.read(listed).decode()
+
+    for workflow in shipped:
+        files = [p for part in SUITE for p in ROOT.joinpath(part, workflow).rglob("*.json*")]
+        held = {f"arh/_suite/{path.relative_to(ROOT).as_posix()}" for path in files}
+        assert {name.split("/")[2] for name in held} == {"datasets", "fixtures", "scenarios"}
+        assert held <= names
+        assert f"{workflow} = arh.workflows.{workflow}:pack" in points
+
+
 def test_the_wheel_says_that_it_is_typed(wheel: zipfile.ZipFile) -> None:
     """Type checkers of users read our annotations."""
     assert "arh/py.typed" in wheel.namelist()
