@@ -25,11 +25,12 @@ from arh.records.decisions import Final, ModelReply
 from arh.records.messages import Message, ToolRequest
 from arh.records.outcomes import ToolOutcome
 from arh.records.tasks import AgentReport
-from arh.testing.workbench import Tried, Workbench
+from arh.testing.workbench import Exercise, Tried, Workbench
 from tests.conformance.endpoint_client import TASK, Session
 from tests.conformance.provider_server import KEY, NAME, follows, serving
 
 PRINCIPAL = Principal("support-agent-role", "anna", "tenant-a")
+EXAMPLES = Path(__file__).parents[2] / "examples" / "agents"
 AGENT = """
 import json, os, sys, urllib.request
 task = json.loads(sys.stdin.readline())
@@ -243,3 +244,60 @@ def test_a_live_model_stands_behind_the_endpoint_as_well(
     assert [run["status"] for run in scorecard["runs"]] == ["pass"]
     assert len(server.asked) == 5
     assert KEY.encode() not in written
+
+
+@pytest.mark.slow
+def test_an_agent_is_judged_alike_whichever_way_it_asks() -> None:
+    """One scenario of each kind: the same loop over HTTP and over JSON lines has one verdict."""
+    bench = Workbench.of()
+    kinds: dict[str, str] = {}
+    for located in bench.suite.loaded.scenarios:
+        kinds.setdefault(str(located.scenario.category), located.scenario.id)
+    ways = {"support_agent.py": False, "endpoint_agent.py": True}
+
+    heard = {
+        file: bench.session(
+            [
+                Exercise(
+                    scenario,
+                    agent=JsonLinesAgent(
+                        shlex.join([sys.executable, str(EXAMPLES / file)]), model_endpoint=endpoint
+                    ),
+                    wall_ms_max=30_000,
+                )
+                for scenario in kinds.values()
+            ]
+        )
+        for file, endpoint in ways.items()
+    }
+
+    over_lines, over_http = (
+        [(tried.located.scenario.id, tried.verdict.status, tried.rules) for tried in one.tried]
+        for one in heard.values()
+    )
+    assert len(over_lines) > 8
+    assert {"pass", "fail"} == {status for _, status, _ in over_lines}
+    assert over_lines == over_http
+
+
+def test_a_process_that_broke_off_is_heard_by_whoever_looks_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its last words go to our error stream, made safe, and nowhere else."""
+    code = AGENT.replace(
+        "ENDING", "sys.stderr.write('one\\nBoom: \\x1b[31m ' + key + '\\n'); exit(1)"
+    )
+    command = shlex.join([sys.executable, "-c", code])
+
+    place = "support/golden/billing-incident-001.jsonl:1"
+    exit_code = main(["run", place, "--agent", command, "--model-endpoint"])
+
+    told = capsys.readouterr()
+    assert exit_code == 1
+    assert "the process ended without a final message" in told.out
+    assert "Boom: " in told.err
+    assert "[redacted:api_key]" in told.err
+    assert "one" not in told.err
+    assert "Boom" not in told.out
+    assert "sk-arh-" not in told.out + told.err
+    assert "\x1b[31m" not in told.err

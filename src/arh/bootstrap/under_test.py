@@ -6,6 +6,7 @@ started, and what makes the agent of each actor.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -17,7 +18,7 @@ from arh.connect.json_lines import JsonLinesAgent
 from arh.connect.mcp_agent import McpCommandAgent, require_mcp
 from arh.connect.mcp_credentials import Principal
 from arh.connect.process import check_command
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, safe
 from arh.ports.sue import Agent
 from arh.records.setup import ActorSetup
 from arh.telemetry.commands import shown_command
@@ -118,8 +119,17 @@ class CommandUnderTest:
             self.command,
             wall_ms_max=(self.wall_s_max or 0) * 1000,
             model_endpoint=self.model_endpoint,
+            told=_complained,
         )
         return lambda _actor, _telemetry: agent
+
+
+def _complained(words: str) -> None:
+    """Say on our error stream, without secrets, what an agent's process said last on its own."""
+    if words:
+        from arh.telemetry.logs import diagnostics
+
+        diagnostics(sys.stderr).warning("the agent's process failed", its_last_words=safe(words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +207,7 @@ class McpCommandUnderTest:
         self.check()
         wall_ms_max = (self.wall_s_max or 0) * 1000
         return lambda actor, _telemetry: McpCommandAgent(
-            self.command, principal_of(actor), wall_ms_max, self.model_endpoint
+            self.command, principal_of(actor), wall_ms_max, self.model_endpoint, _complained
         )
 
 

@@ -45,22 +45,27 @@ class JsonLinesAgent:
 
     `command` is split as a shell would split it, and no shell runs it. `environment` names further
     variables of ours that the process may see. With `model_endpoint`, the run's model is there for
-    its libraries as well, over HTTP on loopback.
+    its libraries as well, over HTTP on loopback. `told` hears the last words on its error stream of
+    a process that ended in error: they are for whoever looks on, and no evidence.
     """
 
     command: str
     wall_ms_max: int = 30_000
     environment: Sequence[str] = field(default_factory=tuple)
     model_endpoint: bool = False
+    told: Callable[[str], None] | None = None
 
     def run(self, task: Task, session: Session) -> AgentReport:
         """Let the process work on the task; a broken protocol ends as `agent_error`."""
         conversation = _Conversation(self, session)
         try:
             conversation.send(wire.task_message(task))
-            return conversation.serve(task)
+            report = conversation.serve(task)
         finally:
             conversation.close()
+        if self.told is not None and report.termination == "agent_error":
+            self.told(conversation.last_words())
+        return report
 
 
 class _Conversation:
@@ -102,6 +107,10 @@ class _Conversation:
     def close(self) -> None:
         """End the process and whatever it started."""
         self._process.close(self._room.release, self._shut)
+
+    def last_words(self) -> str:
+        """Return the last line of its error stream, once it is closed."""
+        return self._process.last_words()
 
     def _shut(self) -> None:
         if self._endpoint is not None:

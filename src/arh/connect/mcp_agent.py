@@ -67,13 +67,15 @@ def hub() -> Hub:
 class McpCommandAgent:
     """Implements `arh.ports.sue.Agent` with one process a task, which is a client of the server.
 
-    With `model_endpoint`, its libraries find the run's model over HTTP as well.
+    With `model_endpoint`, its libraries find the run's model over HTTP as well. `told` hears the
+    last words on its error stream of a process that ended in error.
     """
 
     command: str
     principal: Principal
     wall_ms_max: int = 30_000
     model_endpoint: bool = False
+    told: Callable[[str], None] | None = None
 
     def run(self, task: Task, session: Session) -> AgentReport:
         """Let the process work on the task; what it wrote is its answer."""
@@ -102,9 +104,12 @@ class McpCommandAgent:
             code = process.exit_code()
             if process.late:
                 raise RunStopped("hung", "the agent's process took too long")
-            return _ended(code, bytes(written))
+            report = _ended(code, bytes(written))
         finally:
             process.close()
+        if self.told is not None and report.termination == "agent_error":
+            self.told(process.last_words())
+        return report
 
 
 def _found(place: Place) -> Mapping[str, str]:

@@ -120,6 +120,11 @@ class AgentProcess:
         for reader in self._readers:
             _wait_for(reader, release)
 
+    def last_words(self) -> str:
+        """Return the last line of what it wrote to its error stream, once it is closed."""
+        lines = self.complaints.decode(errors="replace").strip().splitlines()
+        return lines[-1].strip() if lines else ""
+
     def _expire(self) -> None:
         """Kill the process when its time is up, also while nobody can write to it any more."""
         self.late = True
