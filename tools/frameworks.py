@@ -26,6 +26,8 @@ PAGE = ROOT / "docs" / "agents-frameworks.md"
 BEGIN, END = "<!-- table: make test-frameworks -->", "<!-- end of table -->"
 OBSERVED = "ARH_FRAMEWORKS_OBSERVED"
 LOCKS = ROOT / "tests" / "frameworks" / "locks"
+# No framework but a model: llama.cpp's bindings and the file of a small model, 230 MB together.
+LOCAL_MODEL = "local-model"
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def install() -> None:
         )
 
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(made, sorted({framework.lock for framework in FRAMEWORKS})))
+        list(pool.map(made, sorted({LOCAL_MODEL, *(framework.lock for framework in FRAMEWORKS)})))
 
 
 def observed(folder: Path) -> dict[str, dict[str, str]]:

@@ -22,7 +22,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--model",
         metavar="MODEL",
         help="scripted (default), openai:NAME, openai-responses:NAME, anthropic:NAME, "
-        "cassette:DIR, or an installed adapter's NAME:...",
+        "local:FILE.gguf, cassette:DIR, or an installed adapter's NAME:...",
     )
     add("--base-url", metavar="URL", help="where the model is asked (default the provider's)")
     add("--live", action="store_true", help="let a live model be asked")

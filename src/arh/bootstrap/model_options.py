@@ -26,11 +26,13 @@ from arh.canonical import EMPTY, Json, Refused
 from arh.errors import AuthoringError, Problem, closest, quoted
 from arh.foreign import ForeignFailure, call
 from arh.model.anthropic_messages import MessagesProvider
-from arh.model.budget import Ceilings, LiveBudget
+from arh.model.budget import UNLIMITED, Ceilings, LiveBudget
 from arh.model.cassette import Recorder, Redact, Tape
 from arh.model.live import Line, LiveModel
+from arh.model.local import OUTPUT_TOKENS, LocalProvider, LocalServer, file_name
 from arh.model.openai_chat import ChatProvider
 from arh.model.openai_responses import ResponsesProvider
+from arh.model.price import FREE
 from arh.model.providers import Endpoint, Provider
 from arh.model.replies import CONDUCT
 from arh.ports.sue import Model
@@ -39,9 +41,12 @@ from arh.records.prompts import tools_digest
 from arh.telemetry.redaction import Redactor
 
 GROUP: Final = "arh.models"
+FREE_MINUTES: Final = 24 * 60
 WALL_S_MAX: Final = 24 * 60 * 60
 SCRIPTED: Final = "scripted"
 CASSETTE: Final = "cassette"
+LOCAL: Final = "local"
+LOCAL_PYTHON: Final = "ARH_LOCAL_PYTHON"
 PROVIDERS: Final[dict[str, type[Provider]]] = {
     "openai": ChatProvider,
     "openai-responses": ResponsesProvider,
@@ -85,6 +90,8 @@ def chosen_models(chosen: argparse.Namespace, suite: Suite, agent: str) -> Model
     if adapter == SCRIPTED and not name:
         _refuse_live_options(chosen, "with a live model")
         return None
+    if adapter == LOCAL:
+        return _local(chosen, Path(name), suite, agent)
     if adapter == CASSETTE:
         _refuse_live_options(chosen, "with a live model, not with a recording")
         return _recorded(name, suite, agent)
@@ -172,11 +179,49 @@ def _live(
         models.make, models.close = lambda: LiveModel(line), line.provider.close
     else:
         models.make = _foreign(models.settings, point)
+    _record(chosen, models, suite)
+    return models
+
+
+def _local(chosen: argparse.Namespace, path: Path, suite: Suite, agent: str) -> LiveModels:
+    """Return a model of this machine: nothing is sent away and nothing costs money."""
+    parameters, problems = _parameters(chosen.parameters)
+    problems += [*_tool_names(suite)]
+    if chosen.base_url:
+        problems.append(Problem("a local model has no address", field="--base-url"))
+    if problems:
+        raise AuthoringError(*problems)
+    tokens = chosen.max_output_tokens or OUTPUT_TOKENS
+    settings = ModelSettings(LOCAL, file_name(path), "", parameters, tokens)
+    models = LiveModels(settings, _nobody, {"model": f"{LOCAL}:{path}"}, _free(chosen))
+    models.wall_s_max = min((chosen.max_minutes or FREE_MINUTES) * 60, WALL_S_MAX)
+    bundle = prompt_bundle(suite.pack, agent, models).digest
+    models.settings = replace(settings, bundle=bundle)
+    server = LocalServer(path, python=os.environ.get(LOCAL_PYTHON, ""))
+    provider = LocalProvider(Endpoint(f"{server.address}/v1"), server)
+    line = Line(provider, models.settings)
+    models.make, models.close = lambda: LiveModel(line), provider.close
+    _record(chosen, models, suite)
+    return models
+
+
+def _free(chosen: argparse.Namespace) -> LiveBudget:
+    """Return the ceilings of what costs nothing: those that were named, else none that matter."""
+    ceilings = Ceilings(
+        chosen.max_cost_usd or Fraction(0),
+        chosen.max_model_calls or UNLIMITED,
+        chosen.max_tokens or UNLIMITED,
+        chosen.max_minutes or FREE_MINUTES,
+    )
+    return LiveBudget(ceilings, chosen.price or FREE)
+
+
+def _record(chosen: argparse.Namespace, models: LiveModels, suite: Suite) -> None:
+    """Let the models be recorded, if that is wanted."""
     if chosen.record:
         named = {"tools": _tools(suite), "workflow": _workflow(suite)}
         models.recorder = Recorder(Path(chosen.record), models.settings, named)
         models.redact = _redact(suite)
-    return models
 
 
 def _nobody() -> Model:
@@ -216,7 +261,7 @@ def _entry_point(adapter: str) -> EntryPoint:
         return points[0]
     if points:
         raise AuthoringError.of(f"several model adapters are called {adapter}", field="--model")
-    known = (SCRIPTED, CASSETTE, *PROVIDERS, *(p.name for p in entry_points(group=GROUP)))
+    known = (SCRIPTED, CASSETTE, LOCAL, *PROVIDERS, *(p.name for p in entry_points(group=GROUP)))
     raise AuthoringError.of(
         adapter,
         expected=f"one of {', '.join(known)}",

@@ -21,6 +21,8 @@ from arh.records.decisions import ModelReply, ModelRequest, Unavailable, Usage
 
 # What providers put around messages and tools that is in no byte of the request.
 OVERHEAD_TOKENS = 512
+# More than any suite takes: for what costs nothing, and has no other ceiling.
+UNLIMITED = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class LiveBudget:
         """Say what was spent, of which ceilings."""
         spent, top = self.spent, self.ceilings
         cost = f"{float(spent.cost_usd):.4f} of {float(top.cost_usd):.2f} USD"
-        counts = f"calls {spent.calls} of {top.calls}, tokens {spent.tokens} of {top.tokens}"
+        counts = f"calls {_of(spent.calls, top.calls)}, tokens {_of(spent.tokens, top.tokens)}"
         return f"live model: {counts}, {cost}"
 
     def _of(self, usage: Usage) -> Spent:
@@ -144,6 +146,10 @@ class MeteredModel:
         finally:
             self._budget.settle(reserved, used)
         return reply
+
+
+def _of(count: int, top: int) -> str:
+    return str(count) if top >= UNLIMITED else f"{count} of {top}"
 
 
 def _used(reply: ModelReply) -> Usage | None:
