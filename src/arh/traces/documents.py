@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from arh.canonical import CONTAINERS_MAX, JsonValue, Refused, check, parse
+from arh.canonical import CONTAINERS_MAX, JsonValue, Refused, check
 from arh.errors import AuthoringError
 from arh.foreign import ForeignFailure, call
+from arh.traces.large_numbers import parse_recorded
 
 BYTES_MAX: Final = 64 * 2**20
 YAML_BYTES_MAX: Final = 4 * 2**20
@@ -49,7 +50,7 @@ def recording(data: bytes, source: str) -> Recording:
     if text.lstrip().startswith(_EVENT_FIELDS):
         return Recording("events", list(events(text, source)))
     try:
-        return Recording("document", parse(text, size_max=BYTES_MAX))
+        return Recording("document", parse_recorded(text, size_max=BYTES_MAX))
     except Refused as refused:
         if refused.reason != "trailing text" or b"\n" not in text.strip():
             raise _not_json(refused, source, 0) from None
@@ -94,7 +95,7 @@ def _lines(text: bytes, source: str) -> Recording:
 
 def _strict(data: bytes, source: str, lines_before: int) -> JsonValue:
     try:
-        return parse(data, size_max=BYTES_MAX)
+        return parse_recorded(data, size_max=BYTES_MAX)
     except Refused as refused:
         raise _not_json(refused, source, lines_before) from None
 
