@@ -358,6 +358,33 @@ def test_a_stdio_server_leads_to_the_same_run() -> None:
     assert code == 0
 
 
+def test_a_call_that_its_client_takes_back_before_its_turn_is_not_made() -> None:
+    """A notification of the protocol does it, on a connection that stays open."""
+    cancelled = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}'
+    lines = [
+        request("initialize", HELLO),
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        call_body("get_account", ACCOUNT).replace(b'"id": 1', b'"id": 2'),
+        call_body("create_ticket", TICKET).replace(b'"id": 1', b'"id": 3'),
+        cancelled,
+    ]
+    ping = request("ping").replace(b'"id": 1', b'"id": 4')
+    with live() as run, socket.create_connection(("127.0.0.1", hub().link_port), 10) as link:
+        run.held.hold = {"mcp-0001"}
+        link.sendall(run.place.token.encode() + b"\n" + b"\n".join(lines) + b"\n")
+        run.held.reached.get(timeout=10)
+        link.sendall(ping + b"\n")
+        heard = b""
+        while b'"id":4' not in heard:
+            heard += link.recv(65536)
+        run.held.go_on.set()
+        while b'"id":2' not in heard:
+            heard += link.recv(65536)
+
+    assert b"TK-0001" not in heard
+    assert [each["tool"] for each in run.calls()] == ["get_account"]
+
+
 def test_a_stdio_server_of_a_run_that_is_over_says_so() -> None:
     """The credential in its file is worth nothing any more."""
     place = hub().open(Exchange(TASK), PRINCIPAL, life_ms=MINUTE_MS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,7 +47,7 @@ def announced(errors: IO[bytes] | None) -> dict[str, str]:
     """Return the variables that the command announces."""
     assert errors is not None
     lines = [errors.readline().decode().strip() for _ in range(3)]
-    assert lines[0] == "arh: task-0001 of support-agent is served until it is ended"
+    assert re.fullmatch(r"arh: task-0001 of \S+ is served until it is ended", lines[0])
     return dict(each.split("=", 1) for each in lines[1:])
 
 
@@ -63,15 +64,18 @@ def test_an_agent_elsewhere_is_served_and_judged(
 ) -> None:
     """It finds the server where the command says, and the same lines and codes come of it."""
     config = tmp_path / "mcp.json"
+    config.write_text("{}", "utf-8")
     process = serve("--scenario", f"{GOLDEN}:1", "--config", str(config))
     told = announced(process.stderr)
-    client = Client(told["ARH_MCP_URL"], told["ARH_MCP_TOKEN"])
+    (server,) = json.loads(config.read_text("utf-8"))["mcpServers"].values()
+    client = Client(told["ARH_MCP_URL"], server["headers"]["Authorization"].split()[1])
     for tool, arguments in (*READS, *tools):
         assert client.call(tool, arguments).result["isError"] is False
     ended = client.call("arh_end_task", {"answer": ANSWER})
-    exit_code, output, _ = finished(process)
+    exit_code, output, errors = finished(process)
 
-    (server,) = json.loads(config.read_text("utf-8"))["mcpServers"].values()
+    assert told["ARH_MCP_CONFIG"] == str(config)
+    assert str(client.token) not in errors
     assert config.stat().st_mode & 0o777 == 0o600
     assert server["url"] == client.url
     assert ended.result["content"][0]["text"] == "the task is over"

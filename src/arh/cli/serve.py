@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from arh import bootstrap
 from arh.cli.run import found, shown
-from arh.connect.mcp_agent import TOKEN, URL, PipedAgent, ServedAgent
+from arh.connect.mcp_agent import CONFIG, TOKEN, URL, PipedAgent, ServedAgent
 from arh.connect.mcp_credentials import Principal
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, safe
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.option_types import seconds
 from arh.ports.sue import Agent
@@ -69,11 +69,13 @@ def _served(wall_s_max: int, config: str | None) -> bootstrap.MadeAgent:
 
     def announce(task: Task, place: Place) -> None:
         sys.stderr.write(f"arh: {task.task_id} of {task.actor} is served until it is ended\n")
-        sys.stderr.write(f"{URL}={place.url}\n{TOKEN}={place.token}\n")
+        key = f"{TOKEN}={place.token}"
         if config is not None:
             from arh.connect.mcp_place import client_config, private
 
             private(Path(config), client_config(place.url, place.token))
+            key = f"{CONFIG}={safe(config)}"
+        sys.stderr.write(f"{URL}={place.url}\n{key}\n")
         sys.stderr.flush()
 
     def made(principal: Principal) -> Agent:

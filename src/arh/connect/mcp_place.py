@@ -85,6 +85,7 @@ def private(path: Path, data: Mapping[str, object]) -> Path:
     """Write JSON to a file that only this user can read, and return its path."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
-        os.fchmod(file.fileno(), 0o600)
+        # One that was there before keeps its mode when it is opened.
+        path.chmod(0o600)
         file.write(json.dumps(data).encode() + b"\n")
     return path
