@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from arh.canonical import JsonValue, Refused, line, parse
+from arh.canonical import JsonValue, Refused, parse
+from arh.traces.texts import json_text
 from arh.traces.trace import JsonObject
 
 _LAYERS_MAX: Final = 2
@@ -39,7 +40,7 @@ def arguments_of(recorded: JsonValue) -> Arguments:
         return Arguments({})
     if type(recorded) is str:
         return _of_text(recorded)
-    return _no_object(line(recorded).decode(), recorded)
+    return _no_object(json_text(recorded), recorded)
 
 
 def _of_text(text: str) -> Arguments:

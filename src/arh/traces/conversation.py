@@ -81,12 +81,13 @@ def marks(messages: list[JsonValue]) -> dict[str, str]:
     found: dict[str, str] = {}
     for at, message in enumerate(messages):
         if isinstance(message, dict):
-            _mark_message(message, f"[{at}]", found)
+            _mark_message(message, at, found)
     return found
 
 
-def _mark_message(message: JsonObject, at: str, found: dict[str, str]) -> None:
+def _mark_message(message: JsonObject, index: int, found: dict[str, str]) -> None:
     """Add the formats that one message bears the marks of."""
+    at = f"[{index}]"
     if word(message, "type") in RESPONSES_ITEMS or (
         "role" not in message and isinstance(message.get("type"), str)
     ):
@@ -97,7 +98,13 @@ def _mark_message(message: JsonObject, at: str, found: dict[str, str]) -> None:
     role, content = message["role"], message.get("content")
     if isinstance(message.get("parts"), list) and content is None:
         found.setdefault("gemini" if role == "model" else "parts", at)
-    if role in ("tool", "function") or any(message.get(key) for key in _OPENAI_KEYS):
+    get = message.get
+    if (
+        role in ("tool", "function")
+        or get("tool_calls")
+        or get("function_call")
+        or get("tool_call_id")
+    ):
         found.setdefault("openai-chat", at)
     if isinstance(message.get("tool_plan"), str) or (
         role == "assistant" and isinstance(message.get("citations"), list)
@@ -144,7 +151,6 @@ def foreign(found: dict[str, str], own: frozenset[str], at: str) -> str | None:
 
 
 _EXCHANGE: Final = frozenset({"request", "response"})
-_OPENAI_KEYS: Final = ("tool_calls", "function_call", "tool_call_id")
 _OPENAI_BLOCKS: Final = frozenset({"image_url", "input_audio", "refusal", "file"})
 _RESPONSES_BLOCKS: Final = frozenset({"input_text", "output_text", "input_image", "input_file"})
 _ANTHROPIC_BLOCKS: Final = frozenset(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from arh.canonical import JsonValue
+from arh.canonical import JsonValue, Refused, check
 from arh.errors import AuthoringError, Problem, closest, safe
 from arh.foreign import ForeignFailure, call
 from arh.traces.formats.ai_sdk_ui import AiSdkUi
@@ -88,8 +88,25 @@ def read_document(
     """Return the traces of a document, read in the named format or in the one that it is in.
 
     Raises:
-        AuthoringError: The format is not known, the document is not in it or in none, or a reader
-            of others broke.
+        AuthoringError: The document is no strict JSON, the format is not known, the document is
+            not in it or in none, or a reader of others broke.
+    """
+    try:
+        check(document)
+    except Refused as refused:
+        raise AuthoringError.of(
+            f"the document is no strict JSON: {refused.reason}", file=source, field=refused.path
+        ) from None
+    return read_checked(document, source, form=form, readers=readers)
+
+
+def read_checked(
+    document: JsonValue, source: str, *, form: str, readers: Sequence[Reader]
+) -> tuple[Trace, ...]:
+    """Return what `read_document` does, of a document that came from a strict parser.
+
+    Raises:
+        AuthoringError: See `read_document`, but for the document itself.
     """
     if form != AUTO:
         reader = _named(form, readers)

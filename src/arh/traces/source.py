@@ -14,7 +14,7 @@ from functools import partial
 from arh.canonical import JsonValue
 from arh.errors import AuthoringError, Problem
 from arh.traces.cassettes import interactions, read_cassette
-from arh.traces.detection import AUTO, BUILT_IN, Undetected, detect, read_document, undetected
+from arh.traces.detection import AUTO, BUILT_IN, Undetected, detect, read_checked, undetected
 from arh.traces.documents import Recording, recording
 from arh.traces.reader import Reader
 from arh.traces.trace import Trace
@@ -46,7 +46,7 @@ def read_with_lines(
         return _unplaced(read_cassette(exchanges, source, read))
     if held.kind == "lines":
         return _read_lines(held, source, form=form, readers=readers)
-    return _unplaced(_distinct(read_document(held.value, source, form=form, readers=readers)))
+    return _unplaced(_distinct(read_checked(held.value, source, form=form, readers=readers)))
 
 
 def _unplaced(traces: Sequence[Trace]) -> tuple[tuple[Trace, int | None], ...]:
@@ -61,7 +61,7 @@ def _read_exchange(
     found = detect(document, chosen)
     if isinstance(found, Undetected):
         return found
-    return read_document(document, source, form=found.reader.name, readers=readers)
+    return read_checked(document, source, form=found.reader.name, readers=readers)
 
 
 def _read_lines(
@@ -72,14 +72,14 @@ def _read_lines(
     whole = detect(held.value, chosen)
     if not isinstance(whole, Undetected):
         name = whole.reader.name
-        return _unplaced(_distinct(read_document(held.value, source, form=name, readers=readers)))
+        return _unplaced(_distinct(read_checked(held.value, source, form=name, readers=readers)))
     lines = held.value if isinstance(held.value, list) else []
     traces: list[Trace] = []
     numbers: list[int | None] = []
     problems: list[Problem] = []
     for line, value in zip(held.lines, lines, strict=True):
         try:
-            found = read_document(value, source, form=form, readers=readers)
+            found = read_checked(value, source, form=form, readers=readers)
             traces.extend(found)
             numbers.extend([line] * len(found))
         except AuthoringError as error:

@@ -6,7 +6,7 @@ depth of a hostile document matters, and costs the size of the value.
 
 from __future__ import annotations
 
-from arh.canonical import JsonValue
+from arh.canonical import JsonValue, Refused, line
 
 
 def texts(value: JsonValue) -> str:
@@ -30,6 +30,14 @@ def texts(value: JsonValue) -> str:
         elif item is not None:
             found.append(str(item))
     return "\n".join(found)
+
+
+def json_text(value: JsonValue) -> str:
+    """Return a value as compact JSON, or its text where it is outside of what JSON can say."""
+    try:
+        return line(value).decode()
+    except Refused:
+        return texts(value)
 
 
 def word(value: JsonValue, key: str) -> str:

@@ -95,6 +95,34 @@ def test_a_named_format_is_insisted_on_and_still_says_why_not() -> None:
         read_document([ASSISTANT], "x.json", form="gemini")
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("half a pair \ud800", "lone surrogate"),
+        (float("nan"), "not finite"),
+        (2**60, "number beyond"),
+        (("a", "tuple"), "not a JSON type"),
+    ],
+)
+def test_a_document_that_no_strict_parser_returns_is_refused(content: object, says: str) -> None:
+    """Whoever parsed it otherwise is told the place."""
+    document: JsonValue = [{"role": "assistant", "content": content}]  # type: ignore[dict-item]  # on purpose
+
+    with pytest.raises(AuthoringError, match=says) as refused:
+        read_document(document, "x.json")
+    assert "[0].content" in str(refused.value)
+
+
+def test_depth_without_end_is_refused() -> None:
+    """Not even comparing such a value would come to an end."""
+    deep: JsonValue = []
+    for _ in range(100_000):
+        deep = [deep]
+
+    with pytest.raises(AuthoringError, match="too deep"):
+        read_document([{"role": "assistant", "content": deep}], "x.json")
+
+
 def test_an_unknown_format_names_the_nearest() -> None:
     """A typing error is answered with what was probably meant."""
     with pytest.raises(AuthoringError, match="did you mean `openai-chat`"):

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from arh.canonical import JsonValue, line
+from arh.canonical import JsonValue
 from arh.traces.assembly import Assembly, Draft, Result, give
 from arh.traces.fields import Fields
-from arh.traces.texts import texts, word
+from arh.traces.texts import json_text, texts, word
 from arh.traces.times import between_ms
 from arh.traces.trace import JsonObject, Trace
 from arh.traces.usage import Usage
@@ -158,7 +158,7 @@ class _Run:
         return f"{actor}/{self.tasks.get(actor, 0) + 1}/{call_id}"
 
     def _say(self, answer: JsonValue, at: str, index: int) -> None:
-        text = answer if isinstance(answer, str) else line(answer).decode()
+        text = answer if isinstance(answer, str) else json_text(answer)
         self.assembly.say(text, at, f"e{index}-answer")
 
 

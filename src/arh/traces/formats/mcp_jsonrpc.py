@@ -31,8 +31,7 @@ class McpJsonRpc:
         messages, _ = _messages(document)
         if messages is None:
             return "it is neither a list nor an object with `messages`"
-        inner = [_inner(message)[0] for message in messages]
-        if not any(message is not None for message in inner):
+        if not any(_inner(message)[0] is not None for message in messages):
             return "no element has `jsonrpc` `2.0`"
         return None
 

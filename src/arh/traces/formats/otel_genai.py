@@ -29,12 +29,14 @@ class OtelGenAi:
 
     def declines(self, document: JsonValue) -> str | None:
         """Return why the document holds no spans of models or tools, or `None`."""
-        spans = list(_spans(document))
-        if not spans:
+        found = False
+        for span in _spans(document):
+            found = True
+            if span.operation:
+                return None
+        if not found:
             return "there are no `resourceSpans` and no `spans`"
-        if not any(span.operation for span in spans):
-            return "no span has the attribute `gen_ai.operation.name` or one of the AI SDK"
-        return None
+        return "no span has the attribute `gen_ai.operation.name` or one of the AI SDK"
 
     def read(self, document: JsonValue, source: str) -> tuple[Trace, ...]:
         """Return a trace for each trace id, in the order in which they first appear."""

@@ -6,6 +6,8 @@ fail a trace; what a reader could not map and a result that is missing are said.
 
 from __future__ import annotations
 
+from typing import Final
+
 from arh.errors import safe
 from arh.traces.facts import Facts
 from arh.traces.findings import TEXT_CHARS_MAX, Judged, shown
@@ -24,6 +26,8 @@ def judge(facts: Facts) -> Judged:
         )
     _unparsed(judged, facts)
     for note in trace.notes:
+        if note.kind in _SAID and note.step_id is not None:
+            continue
         detail = f": {safe(note.detail, chars_max=TEXT_CHARS_MAX)}" if note.detail else ""
         place = f" at {shown(note.pointer)}" if note.pointer else ""
         judged.add(
@@ -33,6 +37,10 @@ def judge(facts: Facts) -> Judged:
             subject=note.kind,
         )
     return judged
+
+
+_SAID: Final = frozenset({"argument_parse_error", "arguments_not_object", "missing_tool_result"})
+"""Notes of readers on a step of which another rule here says the same."""
 
 
 def _unparsed(judged: Judged, facts: Facts) -> None:

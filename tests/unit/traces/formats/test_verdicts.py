@@ -115,6 +115,15 @@ def test_a_second_run_has_no_new_findings(talk: Talk, name: str) -> None:
     assert verdict(judged(document)) == verdict(judged(renamed(document)))
 
 
+def test_what_a_call_lacks_is_found_once() -> None:
+    """A note at a step of which a rule says the same is no second finding."""
+    call: JsonValue = {"id": "c1", "function": {"name": "get_booking", "arguments": '{"id'}}
+    report = judged([{"role": "assistant", "content": None, "tool_calls": [call]}])
+    found = [f.rule_id for f in report.findings if f.category == "reading"]
+
+    assert found == ["ARH-TRC-002", "ARH-TRC-004"]
+
+
 def test_evidence_of_a_run_is_judged_like_its_transcripts() -> None:
     """What the gateway recorded and what the providers' formats say of it get one verdict."""
     evidence = evidence_of(BAD)
