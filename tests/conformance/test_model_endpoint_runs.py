@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -301,3 +302,69 @@ def test_a_process_that_broke_off_is_heard_by_whoever_looks_on(
     assert "Boom" not in told.out
     assert "sk-arh-" not in told.out + told.err
     assert "\x1b[31m" not in told.err
+
+
+def test_questions_at_once_are_answered_one_after_the_other() -> None:
+    """A framework may ask from many threads: the session belongs to one, and each gets its own."""
+    code = AGENT.partition("messages = list")[0] + (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "def ask(at): return complete([{'role': 'user', 'content': str(at)}])['content']\n"
+        "with ThreadPoolExecutor(8) as pool: heard = list(pool.map(ask, range(24)))\n"
+        "print(json.dumps({'type': 'final', 'answer': heard}), flush=True)\n"
+    )
+
+    class Echo(Session):
+        """A session that answers with what it was asked, in its own thread alone."""
+
+        own = threading.get_ident()
+
+        def complete(
+            self,
+            messages: tuple[Message, ...],
+            *,
+            timeout_ms: int,
+            output_tokens_max: int | None = None,
+        ) -> ModelReply:
+            """Return the question."""
+            assert threading.get_ident() == self.own
+            return ModelReply(Final(f"you said {messages[-1].content}"))
+
+    agent = JsonLinesAgent(shlex.join([sys.executable, "-c", code]), model_endpoint=True)
+    report = agent.run(TASK, Echo([]))
+
+    assert isinstance(report.response, Json), report.detail
+    assert report.response.value() == [f"you said {at}" for at in range(24)]
+
+
+def test_an_agent_that_never_stops_asking_is_stopped() -> None:
+    """The watchdog counts what comes over the endpoint as it counts all else."""
+    endless = AGENT.replace("while (said", "while True: complete(messages)\nwhile (said")
+    command = shlex.join([sys.executable, "-c", endless.replace("ENDING", "")])
+
+    tried = Workbench.of().run(
+        "golden-billing-incident-001", agent=JsonLinesAgent(command, model_endpoint=True)
+    )
+
+    assert tried.verdict.status == "fail"
+    assert tried.verdict.termination == "watchdog"
+
+
+def test_a_client_that_leaves_before_the_answer_harms_nobody() -> None:
+    """What it asked is on record; the next question is answered as if nothing had happened."""
+    leaving = (
+        "import socket; host, port = base.split('/')[2].split(':')\n"
+        "body = json.dumps({'model': 'any', 'messages': messages})\n"
+        "head = 'POST /v1/chat/completions HTTP/1.1\\r\\nHost: %s:%s\\r\\n' % (host, port)\n"
+        "head += 'Authorization: Bearer %s\\r\\nContent-Length: %d' % (key, len(body))\n"
+        "head += '\\r\\n\\r\\n'\n"
+        "gone = socket.create_connection((host, int(port)))\n"
+        "gone.sendall((head + body).encode()); gone.close(); import time; time.sleep(0.2)\n"
+    )
+    code = AGENT.replace("while (said", leaving + "while (said").replace("ENDING", "")
+    agent = JsonLinesAgent(shlex.join([sys.executable, "-c", code]), model_endpoint=True)
+
+    tried = Workbench.of().run("golden-billing-incident-001", agent=agent)
+
+    asked = [e for e in tried.output.evidence.events if e.kind == "model_asked"]
+    assert tried.verdict.status == "pass"
+    assert len(asked) == 6

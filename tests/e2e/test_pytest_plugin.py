@@ -243,6 +243,20 @@ def test_another_agent_can_be_under_test(pytester: pytest.Pytester, folder: Path
     result.assert_outcomes(failed=1)
 
 
+def test_an_agent_whose_library_asks_can_be_under_test(
+    pytester: pytest.Pytester, folder: Path
+) -> None:
+    """With the ini option the run's model is where the agent's library looks."""
+    agent = Path(__file__).resolve().parents[2] / "examples" / "agents" / "endpoint_agent.py"
+    put(folder / "scenarios", GOLDEN)
+
+    result = pytester.runpytest_subprocess(
+        "-o", f"arh_agent={sys.executable} {agent}", "-o", "arh_model_endpoint=true"
+    )
+
+    result.assert_outcomes(passed=1)
+
+
 def test_it_costs_other_projects_next_to_nothing(pytester: pytest.Pytester, folder: Path) -> None:
     """A run without scenarios imports of arh the plugin alone, whatever it collects."""
     (folder / "data.jsonl").write_text("{}", "utf-8")
