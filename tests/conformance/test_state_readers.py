@@ -12,7 +12,7 @@ import pytest
 
 from arh import bootstrap
 from arh.canonical import JsonValue
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, DependencyFailure
 from arh.records.external import ExternalState, Reading, Row
 from arh.records.packs import WorkflowPack
 from arh.records.tools import Effect, Refused
@@ -403,6 +403,58 @@ def test_what_the_agent_says_is_held_against_the_system(
 def _status(found: Tried, evaluator: str) -> str:
     (status,) = (r.status for r in found.verdict.results if r.evaluator == evaluator)
     return status
+
+
+@pytest.mark.parametrize("operation_field", ["key", None])
+def test_a_change_of_a_call_under_way_is_its_own(
+    url: str, tmp_path: Path, operation_field: str | None
+) -> None:
+    """With two actors, what one reads while the other's call is out belongs to that call."""
+    who = {"caller": "clerk", "authority": ["write:ticket"]}
+    row = scenario()
+    row["stimulus"] = {
+        "actors": [
+            {"actor": name, "messages": [{"content": "File a ticket for A-1."}], "principal": who}
+            for name in ("one", "two")
+        ]
+    }
+    pack = desk_pack(url, state=desk_state(url, operation_field=operation_field))
+
+    found = tried(pack, tmp_path, row)
+
+    evidence = found.output.evidence
+    (effect,) = [commit for commit in evidence.commits if commit.effective]
+    assert found.verdict.status == "pass", found.verdict.reasons
+    assert {effect.operation_id} == {call.operation_id for call in evidence.calls}
+    assert sorted(call.commit_belief for call in evidence.calls) == ["committed", "replayed"]
+
+
+def test_a_late_effect_is_not_laid_to_a_refused_call(desk: Desk, url: str, tmp_path: Path) -> None:
+    """What shows after a later call was refused still belongs to the one that was carried out."""
+
+    def file(arguments: Any, _tx: object, about: Any) -> JsonValue | Refused:  # noqa: ANN401 - as a pack writes it
+        if arguments["ref"] != "r-1":
+            return Refused("precondition_failed")
+        desk.file({"account_id": "A-1"}, about.key)
+        raise DependencyFailure("timeout")
+
+    def read(desk: Desk, number: int) -> Reading:
+        return plainly(desk, number) if number > 3 else Reading(number, {"tickets": []})
+
+    limits = replace(QUICK, quiet_reads=1)
+    state = state_with(url, read, desk, consistency=limits)
+    model = script(retries=0)
+    other = {**model["rules"][0]["then"], "arguments": {**ARGUMENTS, "ref": "r-2"}}
+    model["rules"].insert(1, {"when": {"step": 1}, "then": other})
+
+    found = tried(desk_pack(url, state=state, handler=file), tmp_path, model=model)
+
+    evidence = found.output.evidence
+    effects = [commit.call_id for commit in evidence.commits if commit.effective]
+    assert [call.reason for call in evidence.calls] == ["timeout", "precondition_failed"]
+    assert effects == [evidence.calls[0].call_id]
+    assert evidence.discrepancies == ()
+    assert found.verdict.status == "pass", found.verdict.reasons
 
 
 def test_a_refused_call_contradicts_nothing(url: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from arh.security.approvals import GrantStore
 from arh.security.decision_point import PolicyDecisionPoint
 from arh.security.policy import PolicySet
 from arh.sim.clock import pause, wall_ms
-from arh.state.external import Identity, Mirrors, Wall
+from arh.state.external import Mirrors, Wall
 from arh.state.snapshot import Projection
 from arh.state.store import MemoryStore
 from arh.tools.attempts import AttemptLog
@@ -100,7 +100,7 @@ class Composer:
 
     def __call__(self, setup: RunSetup, env: Environment) -> SystemUnderEvaluation:
         """Return a fresh system that shares nothing mutable with any other run."""
-        mirrors = self.mirrors(setup)
+        mirrors = self.mirrors()
         store = self.seeded_store(replace(setup, seeds=mirrors.start(setup.seeds)), env)
         mirrors.enter_into(store)
         attempts = AttemptLog()
@@ -121,13 +121,12 @@ class Composer:
         store.seed(setup.seeds, [spec.name for spec in self.configuration.pack.collections])
         return store
 
-    def mirrors(self, setup: RunSetup) -> Mirrors:
+    def mirrors(self) -> Mirrors:
         """Return what reads the systems of the team's own for this run."""
         configuration = self.configuration
         if not configuration.pack.external:
             return Mirrors()
-        actors = {a.actor: Identity(a.context.subject, a.context.tenant) for a in setup.actors}
-        return Mirrors.of(configuration.pack, configuration.states, WALL, actors)
+        return Mirrors.of(configuration.pack, configuration.states, WALL)
 
     def model(self, actor: ActorSetup, setup: RunSetup) -> Model:
         """Return the model of an actor: the one that its configuration names, or the user's."""

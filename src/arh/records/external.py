@@ -88,9 +88,10 @@ Point: TypeAlias = Literal["start", "attempt", "end"]
 class Observation:
     """How one reading of a source went; `entries` are the commit entries that it led to.
 
-    `met` says that it counts. `problem` is a word for why it does not: `unreachable`, `timeout`,
-    `unreadable` (no rows that could be records), `ran_back`, `late` (the watermark was not
-    reached), `restless` (no two readings alike) or `unread` (it was not read at the start).
+    It took `attempts` within `deadline_ms`. `met` says that it counts. `problem` is a word for why
+    it does not: `unreachable`, `timeout`, `unreadable` (no rows that could be records), `ran_back`,
+    `late` (the watermark was not reached), `restless` (no two readings alike) or `unread` (it was
+    not read at the start).
     """
 
     name: str
@@ -101,3 +102,4 @@ class Observation:
     watermark: int = 0
     problem: str = ""
     entries: tuple[int, ...] = ()
+    deadline_ms: int = 0

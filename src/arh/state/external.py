@@ -21,7 +21,7 @@ from arh.ports.sue import StateReader
 from arh.records.external import ExternalState, Observation, Point, Reading, Row
 from arh.records.packs import CollectionSpec, WorkflowPack
 from arh.records.setup import SeedRecord
-from arh.records.state import SHARED_TENANT, Operation
+from arh.records.state import SHARED_TENANT, CommitEntry, Operation
 from arh.state.link import Failure, Link
 from arh.state.store import MemoryStore
 from arh.state.versions import RecordId
@@ -29,6 +29,7 @@ from arh.state.versions import RecordId
 ROWS_MAX: Final = 100_000
 BYTES_MAX: Final = 64_000_000
 KEY_SEPARATOR: Final = "|"
+OPERATIONS: Final = "_operations"
 
 Records: TypeAlias = dict[RecordId, Json]
 Attempt: TypeAlias = Mapping[str, object]
@@ -42,23 +43,20 @@ class Wall:
     wait: Callable[[int], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """For whom an actor acts."""
-
-    subject: str
-    tenant: str
-
-
 @dataclass(slots=True)
 class _Known:
-    """What the mirror knows of the run: the last records, the operations, how far it must read."""
+    """What the mirror knows of the run: the last records, the operations, how far it must read.
+
+    Operations are found by tenant and key, and by the key alone; those in `sent` are in the order
+    in which the store last heard of them.
+    """
 
     records: Records = field(default_factory=dict)
     revision: int = 0
     wanted: int = 0
-    operations: dict[str, Operation] = field(default_factory=dict)
-    last: Operation | None = None
+    operations: dict[tuple[str, str], Operation] = field(default_factory=dict)
+    sequence: int = 0
+    sent: dict[str, Operation] = field(default_factory=dict)
 
 
 @final
@@ -72,14 +70,12 @@ class Mirror:
         *,
         address: str,
         wall: Wall,
-        actors: Mapping[str, Identity],
     ) -> None:
-        """Connect nowhere yet; `actors` say for whom an attempt was made."""
+        """Connect nowhere yet."""
         self.spec = spec
         self._specs = {each.name: each for each in collections if each.name in spec.collections}
         self._address = address
         self._wall = wall
-        self._actors = actors
         self._link = Link(lambda: spec.connect(address))
         self._known = _Known()
         self._problem = ""
@@ -110,6 +106,8 @@ class Mirror:
         self, store: MemoryStore, point: Point, attempts: Sequence[Attempt]
     ) -> Observation | None:
         """Read the system and enter what changed into the store; `None` if it is not read now."""
+        for entry in store.reader().changes_since(self._known.sequence):
+            self._follow(entry)
         for attempt in attempts:
             self._note(attempt)
         if point == "attempt" and not self.spec.every_attempt:
@@ -221,22 +219,38 @@ class Mirror:
     def _whose(self, at: RecordId, value: Json | None) -> Operation:
         """Return the operation that a change belongs to; without one it came from outside."""
         named, known = self.spec.operation_field, self._known
-        operation = known.last
+        operation = next(reversed(known.sent.values()), None)
         if named is not None and value is not None:
             fields = value.value()
             key = fields.get(named) if isinstance(fields, dict) else None
-            operation = known.operations.get(key) if isinstance(key, str) else None
+            found = known.operations
+            operation = found.get((at[1], str(key))) or found.get(("", str(key)))
         return _outside(self.spec.name, at[1]) if operation is None else operation
 
-    def _note(self, attempt: Attempt) -> None:
-        """Remember a write of the source's tools, and how far it says that a reader must come."""
-        if attempt["tool"] not in self.spec.tools or not attempt["entered"]:
+    def _follow(self, entry: CommitEntry) -> None:
+        """Remember an operation of the source's tools: its intent is entered before it goes out.
+
+        So the operation of a call that is still under way, perhaps another actor's, is known too.
+        """
+        operation, known = entry.operation, self._known
+        known.sequence = entry.sequence
+        if operation.tool not in self.spec.tools or not operation.operation_id:
             return
-        if attempt["operation_id"]:
-            operation = _operation(attempt, self._actors)
-            self._known.operations[operation.key] = self._known.last = operation
+        known.sent.pop(operation.operation_id, None)
+        places = ((operation.tenant, operation.key), ("", operation.key))
+        if any(c.collection == OPERATIONS and c.value is None for c in entry.changes):
+            for place in places:  # it was taken back: nothing was done under it
+                known.operations.pop(place, None)
+            return
+        known.sent[operation.operation_id] = operation
+        known.operations.update(dict.fromkeys(places, operation))
+
+    def _note(self, attempt: Attempt) -> None:
+        """Remember how far the result of one of the source's tools says that a reader must come."""
         named, result = self.spec.watermark_field, attempt["result"]
-        revision = result.get(named) if named and isinstance(result, Mapping) else None
+        if named is None or attempt["tool"] not in self.spec.tools:
+            return
+        revision = result.get(named) if isinstance(result, Mapping) else None
         if type(revision) is int:
             self._known.wanted = max(self._known.wanted, revision)
 
@@ -248,6 +262,7 @@ class Mirror:
             attempts=attempts,
             revision=found.revision,
             watermark=max(self._known.wanted, found.watermark),
+            deadline_ms=self.spec.consistency.deadline_ms,
         )
 
     def _unmet(
@@ -261,6 +276,7 @@ class Mirror:
             revision=0 if found is None else found.revision,
             watermark=max(self._known.wanted, 0 if found is None else found.watermark),
             problem=problem,
+            deadline_ms=self.spec.consistency.deadline_ms,
         )
 
 
@@ -293,7 +309,6 @@ class Mirrors:
         pack: WorkflowPack,
         addresses: Mapping[str, str],
         wall: Wall,
-        actors: Mapping[str, Identity],
     ) -> Mirrors:
         """Return the mirrors of all sources that the pack declares."""
         return cls(
@@ -303,7 +318,6 @@ class Mirrors:
                     pack.collections,
                     address=addresses.get(spec.name, spec.address),
                     wall=wall,
-                    actors=actors,
                 )
                 for spec in pack.external
             ]
@@ -350,30 +364,6 @@ def _record(spec: CollectionSpec, row: dict[str, JsonValue]) -> tuple[RecordId, 
     return (spec.name, tenant, KEY_SEPARATOR.join(map(str, keys))), Json.of(row)
 
 
-def _operation(attempt: Attempt, actors: Mapping[str, Identity]) -> Operation:
-    """Return the operation of an attempt of the gateway's log."""
-    actor = str(attempt["actor"])
-    who = actors.get(actor, Identity("", ""))
-    decision, approval = attempt["decision"], attempt["approval"]
-    return Operation(
-        operation_id=str(attempt["operation_id"]),
-        key=str(attempt["key"]),
-        tool=str(attempt["tool"]),
-        version=str(attempt["version"]),
-        argument_digest=str(attempt["argument_digest"]),
-        subject=who.subject,
-        actor=actor,
-        tenant=who.tenant,
-        call_id=str(attempt["call_id"]),
-        decision_id=_named(decision, "decision_id"),
-        approval_id=_named(approval, "approval_id"),
-    )
-
-
-def _named(part: object, name: str) -> str:
-    return str(part.get(name, "")) if isinstance(part, Mapping) else ""
-
-
 def _outside(name: str, tenant: str) -> Operation:
     """Return what stands for a change that no attempt of the run accounts for."""
     return Operation("", "", name, "", "", "", "", tenant)
@@ -409,7 +399,7 @@ class OutsideState:
         self, spec: ExternalState, collections: Iterable[CollectionSpec], wall: Wall
     ) -> None:
         """Read nothing yet."""
-        self._mirror = Mirror(spec, collections, address=spec.address, wall=wall, actors={})
+        self._mirror = Mirror(spec, collections, address=spec.address, wall=wall)
         self._store = MemoryStore(_Still())
         self._names = spec.collections
         self._begun = False

@@ -370,6 +370,7 @@ def observed_data(seen: Observation) -> Data:
         "attempts": seen.attempts,
         "revision": seen.revision,
         "watermark": seen.watermark,
+        "deadline_ms": seen.deadline_ms,
         "problem": seen.problem,
         "entries": list(seen.entries),
     }
