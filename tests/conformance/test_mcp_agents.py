@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -192,6 +193,18 @@ def test_a_command_that_takes_too_long_is_killed() -> None:
     """It ends as hung, not as an answer."""
     with pytest.raises(RunStopped, match="hung"):
         ended("import time; print('soon', flush=True); time.sleep(60)", wall_ms_max=300)
+
+
+def test_nothing_is_imported_before_a_server_is_needed() -> None:
+    """Commands start without the protocol's library, which takes a second, or is not there."""
+    code = (
+        "import sys; import arh.bootstrap, arh.cli.run, arh.cli.serve, arh.connect.mcp_agent;"
+        "print([name for name in ('mcp', 'mcp_types', 'uvicorn', 'anyio') if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
+
+    assert done.stdout.decode().strip() == "[]"
 
 
 def test_without_the_library_nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arh.connect.mcp_border import Border, Refusal
 from arh.connect.mcp_credentials import SCOPES, TASK, TOOLS, Credential, Credentials, Principal
@@ -204,6 +206,27 @@ def test_a_header_that_decides_is_there_once(name: bytes) -> None:
     twice = site.border.admit("POST", PATH, [*pairs, (name, b"something")])
 
     assert (status(once), status(twice)) == (200, 400)
+
+
+@given(
+    method=st.sampled_from(["POST", "GET", "post", ""]),
+    path=st.text(max_size=40) | st.just(PATH),
+    headers=st.lists(
+        st.tuples(
+            st.sampled_from([b"host", b"authorization", b"origin", b"content-length", b"x"]),
+            st.binary(max_size=60) | st.just(f"127.0.0.1:{PORT}".encode()),
+        ),
+        max_size=6,
+    ),
+)
+def test_nothing_gets_in_without_the_token(
+    method: str, path: str, headers: list[tuple[bytes, bytes]]
+) -> None:
+    """Whatever a request says of itself, it is refused with a status, and nothing breaks."""
+    answer = Site().border.admit(method, path, headers)
+
+    assert isinstance(answer, Refusal)
+    assert answer.status in {400, 401, 403, 421}
 
 
 def test_a_credential_covers_what_it_is_for() -> None:
