@@ -12,14 +12,16 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from arh.errors import AuthoringError
 from arh.traces import patterns
 from arh.traces.arg_specs import ArgSpec
-from arh.traces.assertions import Assertion, read_assertions
 from arh.traces.forms import Form, PolicyRefused
 from arh.traces.trace import shown_type, supported_version
+
+if TYPE_CHECKING:
+    from arh.traces.asserting import Assertion
 
 CALL_ORDER_MAX: Final = 1_000
 PATTERNS_MAX: Final = 1_000
@@ -167,7 +169,7 @@ class Policy:
             sequence=_sequence(form.section("sequence")),
             error_handling=_error_handling(form.section("error_handling")),
             completion=_completion(form.section("completion")),
-            assertions=read_assertions(form),
+            assertions=_assertions(form),
             digest=_digest(data),
         )
         form.refuse()
@@ -201,6 +203,14 @@ def _pattern_hint(pattern: str) -> str:
     if patterns.backtracking_problem(pattern):
         return "correct the pattern"
     return "rewrite it, or set `trusted_patterns` to run such patterns in a process with limits"
+
+
+def _assertions(form: Form) -> tuple[Assertion, ...]:
+    if form.data.get("assertions") is None and form.data.get("expected") is None:
+        return ()
+    from arh.traces.assertions import read_assertions  # noqa: PLC0415 - 20 ms that few need
+
+    return read_assertions(form)
 
 
 def _version(form: Form) -> str:

@@ -6,14 +6,15 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from arh.canonical import JsonValue, Refused, parse
-from arh.traces.asserting import Assertion
-from arh.traces.assertions import assertions_from_dict
 from arh.traces.forms import PolicyRefused
 from arh.traces.policy import Policy
 from arh.traces.positions import placed
+
+if TYPE_CHECKING:
+    from arh.traces.asserting import Assertion
 
 BYTES_MAX: Final = 4 * 2**20
 YAML_SUFFIXES: Final = (".yaml", ".yml")
@@ -49,6 +50,8 @@ def read_assertions_file(data: bytes, file: str) -> tuple[Assertion, ...]:
     Raises:
         AuthoringError: They state none; says all mistakes, each with its line and field.
     """
+    from arh.traces.assertions import assertions_from_dict  # noqa: PLC0415 - 20 ms that few need
+
     return _read(data, file, assertions_from_dict)
 
 

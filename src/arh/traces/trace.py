@@ -28,6 +28,7 @@ STEP_TYPES: Final[tuple[StepType, ...]] = ("tool_call", "model_response")
 STATUSES: Final[tuple[Status, ...]] = ("ok", "error")
 
 _FREQUENT: Final = ("step_id", "arguments", "tool_name", "text", "error")
+_FIGURES: Final = ("latency_ms", "cost_usd", "input_tokens", "output_tokens")
 _REQUIRED: Final = ("trace_id", "agent_name", "workflow", "steps")
 
 
@@ -103,6 +104,7 @@ class Step:
         if kind not in STEP_TYPES:
             raise _no_word(f"{path}.type", STEP_TYPES, kind)
         given, arguments, tool, text, error = map(get, _FREQUENT)
+        latency, cost, used, made = map(get, _FIGURES)
         # The frequent cases are decided here: a call for each field would double the time.
         draft = _Draft(
             step_id=given if type(given) is str else str(given),
@@ -113,10 +115,10 @@ class Step:
             output=get("output"),
             text=text if text is None else _optional_text(text, path, "text"),
             error=error if error is None else _optional_text(error, path, "error"),
-            latency_ms=_amount(get("latency_ms"), path, "latency_ms"),
-            cost_usd=_amount(get("cost_usd"), path, "cost_usd"),
-            input_tokens=_count(get("input_tokens"), path, "input_tokens"),
-            output_tokens=_count(get("output_tokens"), path, "output_tokens"),
+            latency_ms=None if latency is None else _amount(latency, path, "latency_ms"),
+            cost_usd=None if cost is None else _amount(cost, path, "cost_usd"),
+            input_tokens=None if used is None else _count(used, path, "input_tokens"),
+            output_tokens=None if made is None else _count(made, path, "output_tokens"),
             citations=_citations(get("citations"), path) if "citations" in data else (),
             requires_grounding="requires_grounding" in data and _flag(data, path),
             metadata=_object_or_empty(get("metadata"), path) if "metadata" in data else {},
@@ -264,19 +266,15 @@ def _object_or_empty(value: object, path: str) -> JsonObject:
     raise _wrong(f"{path}.metadata" if path else "metadata", "an object", value)
 
 
-def _amount(value: object, path: str, name: str) -> float | None:
+def _amount(value: object, path: str, name: str) -> float:
     """Return a duration or cost; what a double cannot hold exactly as an integer is no such."""
-    if value is None:
-        return None
     if _is_number(value) and 0 <= value <= SAFE_INTEGER:
         return value
     raise _no_number(value, f"{path}.{name}", "a finite number of at least 0, or null")
 
 
-def _count(value: object, path: str, name: str) -> int | None:
+def _count(value: object, path: str, name: str) -> int:
     """Return a number of tokens; `5.0` is 5."""
-    if value is None:
-        return None
     if type(value) is int and 0 <= value <= SAFE_INTEGER:
         return value
     if type(value) is float and 0 <= value <= SAFE_INTEGER and value == int(value):

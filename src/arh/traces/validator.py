@@ -23,7 +23,6 @@ from arh.traces.regex_worker import Worker
 from arh.traces.registry import WEIGHTS
 from arh.traces.report import TraceReport
 from arh.traces.rules import (
-    assertions,
     budget,
     completion,
     flow,
@@ -101,7 +100,11 @@ def _judged(
     ]
     if not facts.compat:
         judged += [reading.judge(facts)]
-    return [*judged, assertions.judge(facts, policy.assertions)], coverage
+    if policy.assertions:
+        from arh.traces.rules import assertions  # noqa: PLC0415 - 20 ms that few policies need
+
+        judged += [assertions.judge(facts, policy.assertions)]
+    return judged, coverage
 
 
 def _score(judged: Iterable[Judged], compat: Compat | None) -> Fraction | float:

@@ -12,8 +12,6 @@ from arh.traces.findings import Judged
 def judge(facts: Facts, assertions: Sequence[Assertion]) -> Judged:
     """Return which assertions do not hold, and which had no occasion not to."""
     judged = Judged("assertion")
-    if not assertions:
-        return judged
     recorded = recorded_calls(facts)
     for assertion in assertions:
         outcome = assertion.body.judge(recorded)

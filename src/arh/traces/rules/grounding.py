@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from arh.traces.policy import Policy
 from arh.traces.trace import Step
 
 _PLAIN_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9.-]+(?:[/?#][A-Za-z0-9/?#&=%._~-]*)?")
+_WHOLE: Final = Fraction(1)
 _SCHEMES: Final = frozenset({"http", "https"})
 
 
@@ -45,7 +47,7 @@ def judge(facts: Facts, policy: Policy) -> tuple[Judged, Fraction | None]:
             )
         if wanted.require_valid_citation_urls:
             _judge_citations(judged, facts, step)
-    coverage = Fraction(cited, len(grounded))
+    coverage = _WHOLE if cited == len(grounded) else Fraction(cited, len(grounded))
     _judge_coverage(judged, coverage, exact_fraction(wanted.min_citation_coverage))
     judged.public_share = cited / len(grounded)
     if wanted.min_citation_coverage:
@@ -53,13 +55,14 @@ def judge(facts: Facts, policy: Policy) -> tuple[Judged, Fraction | None]:
     return judged, coverage
 
 
+@lru_cache(maxsize=64)
 def exact_fraction(number: float) -> Fraction:
     """Return the number that was written, as a fraction."""
     return Fraction(exact(number))
 
 
 def _judge_coverage(judged: Judged, coverage: Fraction, least: Fraction) -> None:
-    share = min(Fraction(1), coverage / least) if least else coverage
+    share = coverage if coverage is _WHOLE or not least else min(_WHOLE, coverage / least)
     judged.applicable = True
     judged.passed, judged.total = share.numerator, share.denominator
     if coverage < least:
