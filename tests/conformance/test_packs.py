@@ -17,7 +17,7 @@ from arh.records.execution import Tool
 from arh.records.packs import ClaimPattern, WorkflowPack
 from arh.records.tools import Refused
 from arh.testing.pack_bench import PackBench
-from arh.testing.pack_kit import CHECKS, LEFT_OUT, check_pack
+from arh.testing.pack_kit import CHECKS, ELSEWHERE, LEFT_OUT, check_pack
 from tests.unit.scaffold.written import Written, written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -270,6 +270,26 @@ def test_what_cannot_be_tried_is_listed() -> None:
 
     assert checked.left_out == ("check_incident_status", "search_knowledge_base")
     assert (checked.seen, checked.problems) == ("4 tools", ())
+
+
+def test_a_run_that_is_another_one_elsewhere_is_caught(original: Written) -> None:
+    """Of equal roots nothing is said; one that differs, and a process that fails, is told."""
+    bench = original.bench()
+    equal = {one.run.run_id: one.output.root for one in bench.runs}
+    first = bench.runs[0]
+    other = {**equal, first.run.run_id: "0" * 64}
+    check = BY_NAME["world-repeats"]
+
+    found = [
+        check.run(replace(bench, elsewhere=lambda _suite, roots=roots: roots)).problems  # type: ignore[misc]
+        for roots in (equal, other, None)
+    ]
+
+    assert found == [
+        (),
+        (f"{first.id}: {ELSEWHERE}",),
+        ("another process: it could not make the runs",),
+    ]
 
 
 def test_a_check_with_nothing_to_try_holds_and_says_so(original: Written) -> None:

@@ -121,6 +121,23 @@ def test_each_control_of_it_is_missed_by_a_scenario(elsewhere: Elsewhere) -> Non
     assert {row["status"] for row in matrix["rows"]} == {"killed", "not applicable"}
 
 
+def test_what_depends_on_the_order_of_a_set_is_found(elsewhere: Elsewhere) -> None:
+    """It is the same in every run of one process, so it takes another process to see it."""
+    tools = elsewhere.site / "supplies_workflow" / "tools.py"
+    sound = tools.read_text("utf-8")
+    row = 'return {name: row[name] for name in ("item_id", "name", "price", "status")}'
+    assert row in sound
+    tools.write_text(sound.replace(row, f"{row} | {{'name': ' '.join(set('abcdefgh'))}}"), "utf-8")
+
+    done = elsewhere.typed("arh", "check-pack", "supplies")
+    tools.write_text(sound, "utf-8")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "FAIL  world-repeats" in done.stdout
+    assert "another process makes another run of it" in done.stdout
+    assert done.stdout.count("FAIL") == 1
+
+
 def test_a_broken_pack_is_named_and_hides_no_other(elsewhere: Elsewhere) -> None:
     """It is an error wherever it is asked for, and the others are listed all the same."""
     elsewhere.site.joinpath("broken_workflow.py").write_text(BREAKS, "utf-8")

@@ -9,6 +9,7 @@ Each module is one thing that a user chooses: the pack, the suite, what is under
 
 from __future__ import annotations
 
+from arh.bootstrap.elsewhere import ROOTS_FLAG, roots_elsewhere
 from arh.bootstrap.model_arguments import add_model
 from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
 from arh.bootstrap.options import add_agent, add_seed, add_sources, sources, under_test
@@ -47,6 +48,7 @@ from arh.bootstrap.under_test import (
 )
 
 __all__ = [
+    "ROOTS_FLAG",
     "SEED",
     "WORKFLOW",
     "AgentFactory",
@@ -85,6 +87,7 @@ __all__ = [
     "prompt_bundle",
     "reference_agent",
     "replayer",
+    "roots_elsewhere",
     "sources",
     "trace_to",
     "under_test",

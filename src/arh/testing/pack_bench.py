@@ -70,12 +70,14 @@ class PackBench:
     """A pack's suite, and what is deployed with it: by default all that comes with arh.
 
     With `redacted`, runs are judged as the gate judges them, by what may be persisted of them.
+    `elsewhere` makes the runs in another process and returns the root of each one's evidence.
     """
 
     suite: bootstrap.Suite
     under_test: bootstrap.UnderTest = field(default_factory=bootstrap.UnderTest)
     composer: Compose | None = None
     redacted: bool = False
+    elsewhere: Callable[[bootstrap.Suite], Mapping[str, str] | None] | None = None
     states: dict[str, tuple[bytes, StateView]] = field(default_factory=dict, repr=False)
     thread: AgentThread = field(default_factory=AgentThread, repr=False)
 
@@ -87,7 +89,8 @@ class PackBench:
             AuthoringError: The pack does not load, or anything authored is wrong.
         """
         named = {} if root is None else folders(root)
-        return cls(bootstrap.prepare(bootstrap.Sources(workflow=workflow, **named)))
+        suite = bootstrap.prepare(bootstrap.Sources(workflow=workflow, **named))
+        return cls(suite, elsewhere=bootstrap.roots_elsewhere)
 
     @property
     def pack(self) -> WorkflowPack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -72,6 +73,15 @@ BROKEN: tuple[tuple[Make, str], ...] = (
         "`identifiers[0]`: expected an RE2 pattern",
     ),
 )
+
+
+def described(root: Path) -> str:
+    """The path on which another process finds the written pack as an installed one."""
+    metadata = root / "site" / f"{NAME}_workflow-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {NAME}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[arh.workflows]\n{NAME}={NAME}_workflow:pack\n")
+    return os.pathsep.join((str(root / "site"), str(root / "src")))
 
 
 class TestPacks:
@@ -186,6 +196,7 @@ class TestCheckPack:
         """A pack that conforms: 0, one line a check, and their number."""
         with written(tmp_path) as pack:
             installed.append(Point(NAME, lambda: pack.pack))
+            monkeypatch.setenv("PYTHONPATH", described(pack.root))
             monkeypatch.chdir(pack.root)
             code = check_pack.main([NAME])
 
