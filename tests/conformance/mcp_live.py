@@ -205,15 +205,22 @@ class Client:
         """Call a tool."""
         return self.post(call_body(tool, arguments, meta))
 
-    def send_and_leave(self, body: bytes, wait: Callable[[], object]) -> None:
-        """Send a request, wait, and be gone before it is answered."""
+    def send_and_leave(
+        self, body: bytes, wait: Callable[[], object], *, sent: int | None = None
+    ) -> None:
+        """Send a request, or `sent` bytes of it, wait, and be gone before it is answered."""
+        data, port = self.written(body), urlsplit(self.url).port
+        with socket.create_connection(("127.0.0.1", port or 0), 20) as gone:
+            gone.sendall(data[:sent])
+            wait()
+
+    def written(self, body: bytes) -> bytes:
+        """Return the bytes of a whole request."""
         parts = urlsplit(self.url)
         lines = [f"POST {parts.path} HTTP/1.1", f"host: {parts.netloc}"]
         lines += [f"{name}: {text}" for name, text in self.headers().items()]
         lines += [f"content-length: {len(body)}", "", ""]
-        with socket.create_connection(("127.0.0.1", parts.port or 0), 20) as gone:
-            gone.sendall("\r\n".join(lines).encode() + body)
-            wait()
+        return "\r\n".join(lines).encode() + body
 
 
 def until(true: Callable[[], bool]) -> None:

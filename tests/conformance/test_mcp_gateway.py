@@ -163,6 +163,21 @@ def test_a_client_that_leaves_before_its_turn_has_done_nothing() -> None:
     assert run.commits() == []
 
 
+def test_a_request_that_was_not_sent_to_its_end_is_none() -> None:
+    """Wherever the connection breaks, nothing is called; the whole request is one call."""
+    body = call_body("create_ticket", TICKET) + b" " * 8
+    with live() as run:
+        whole = len(run.client.written(body))
+        for sent in [*range(1, whole, 23), *range(whole - 12, whole)]:
+            run.client.send_and_leave(body, lambda: None, sent=sent)
+        run.client.ask("ping")
+        until(lambda: run.place.under_way.count == 0)
+        run.client.post(body)
+
+    assert [each["tool"] for each in run.calls()] == ["create_ticket"]
+    assert len(run.commits()) == 1
+
+
 def keyless() -> Workbench:
     """Return the suite with a ticket tool that names no argument as its key."""
     bench = own()

@@ -51,12 +51,15 @@ async def _until_gone(receive: Receive) -> None:
 
 
 async def whole_body(receive: Receive) -> bytes | None:
-    """Return the whole body, `None` as soon as it is longer than any may be."""
+    """Return the whole body, `None` as soon as it is longer than any may be.
+
+    Of a body that its client did not end there is nothing: a part of a message is none.
+    """
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return bytes(body)
+            return b""
         body += message.get("body", b"")
         if len(body) > BODY_BYTES_MAX:
             return None
