@@ -8,6 +8,7 @@ VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.arh-installed
 MUTANTS ?=
+TARGETS ?=
 
 # The first of these that starts and is new enough makes the environment.
 PYENV_ROOT ?= $(HOME)/.pyenv
@@ -38,8 +39,9 @@ format: $(STAMP) ## rewrite the code in the project's format and fix what can be
 bench: $(STAMP) ## measure what the harness itself costs
 	@$(VENV_PYTHON) -m benchmarks
 
-fuzz: $(STAMP) ## run the property tests for far longer than the test run does
-	@$(VENV_PYTHON) -m pytest tests/property --hypothesis-profile=fuzz --timeout=0
+fuzz: $(STAMP) ## property tests for far longer, then a coverage-guided fuzzer (TARGETS="names" narrows it)
+	@if [ -z "$(TARGETS)" ]; then $(VENV_PYTHON) -m pytest tests/property --hypothesis-profile=fuzz --timeout=0; fi
+	@$(VENV_PYTHON) -m tools.fuzz $(TARGETS)
 
 mutation: $(STAMP) ## change the code that decides, and see that a test notices (MUTANTS="names" narrows it)
 	@$(VENV_PYTHON) -m tools.mutation $(MUTANTS)
