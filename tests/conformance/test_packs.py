@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from arh.ports.sue import CallContext, Tx
 from arh.records.execution import Tool
 from arh.records.packs import ClaimPattern, WorkflowPack
 from arh.records.tools import Refused
+from arh.testing import pack_bench
 from arh.testing.pack_bench import PackBench
 from arh.testing.pack_kit import CHECKS, ELSEWHERE, LEFT_OUT, check_pack
 from tests.unit.scaffold.written import Written, written
@@ -290,6 +292,26 @@ def test_a_run_that_is_another_one_elsewhere_is_caught(original: Written) -> Non
         (f"{first.id}: {ELSEWHERE}",),
         ("another process: it could not make the runs",),
     ]
+
+
+def test_a_handler_that_never_comes_back_is_waited_for_once(
+    original: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run that hangs fails by name, and the kit ends all the same."""
+    monkeypatch.setattr(pack_bench, "WALL_MS_MAX", 200)
+    monkeypatch.setattr(pack_bench, "WALL_MS_MAX_AFTER", 20)
+    ended = threading.Event()
+
+    def waiting(_arguments: Arguments, _tx: Tx, _call: CallContext) -> JsonValue | Refused:
+        ended.wait(30)
+        return Refused("not_found")
+
+    bench = original.bench(original.with_tool("place_order", waiting))
+    problems = BY_NAME["solvable"].run(bench).problems
+    ended.set()
+
+    assert len(bench.hung) == 7
+    assert [p for p in problems if p.startswith("golden-order-placed-001: ") and "hung" in p]
 
 
 def test_a_check_with_nothing_to_try_holds_and_says_so(original: Written) -> None:

@@ -116,13 +116,13 @@ def _row(row: Row) -> tuple[str, ...]:
 
 
 def _scenarios(matrix: KillMatrix) -> Iterator[str]:
-    """Yield, for each scenario, the controls that it notices: one that notices none guards none."""
-    noticed: dict[str, list[str]] = {name: [] for name in matrix.scenarios}
-    for row in matrix.rows:
-        for cell in row.scenarios("killed"):
-            noticed[cell.scenario].append(code(row.control))
-    rows = [(code(name), ", ".join(found) or "none") for name, found in noticed.items()]
-    yield from table("Scenarios", ("Scenario", "Notices"), rows)
+    """Yield the matrix itself: a line for each scenario, a column for each control in use."""
+    used = [row for row in matrix.rows if row.cells]
+    signs = [{cell.scenario: SIGNS[cell.status] for cell in row.cells} for row in used]
+    columns = ("Scenario", *(code(row.control) for row in used))
+    rows = [(code(name), *(of.get(name, "") for of in signs)) for name in matrix.scenarios]
+    yield from section("Signs", [f"{sign or 'none'}: {LEGEND[of]}" for of, sign in SIGNS.items()])
+    yield from table("Scenarios", columns, rows)
 
 
 # --- HTML ----------------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ from arh.testing.workbench import Compose
 STRANGER = "tenant-of-a-stranger"
 TIMEOUT_MS = 5_000
 WALL_MS_MAX = 10_000
+# Once code of the pack has kept a run for so long, the others are not waited for like that.
+WALL_MS_MAX_AFTER = 500
 PROBE_LIMITS = WatchdogLimits(10_000, 10_000, 100_000_000)
 
 Change = Callable[[Composition], Composition]
@@ -71,6 +73,7 @@ class PackBench:
 
     With `redacted`, runs are judged as the gate judges them, by what may be persisted of them.
     `elsewhere` makes the runs in another process and returns the root of each one's evidence.
+    `hung` are the runs that never came back.
     """
 
     suite: bootstrap.Suite
@@ -80,6 +83,7 @@ class PackBench:
     elsewhere: Callable[[bootstrap.Suite], Mapping[str, str] | None] | None = None
     states: dict[str, tuple[bytes, StateView]] = field(default_factory=dict, repr=False)
     thread: AgentThread = field(default_factory=AgentThread, repr=False)
+    hung: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, workflow: str, *, root: Path | None = None) -> Self:
@@ -131,6 +135,8 @@ class PackBench:
         composition = compose(run, self.pack, self.suite.catalogue)
         composition = composition if change is None else change(composition)
         output = execute(composition, bench)
+        if output.evidence.termination == "hung":
+            self.hung.append(run.run_id)
         kept = written_scenario(run, bench.redact)[1]
         verdict = judge(kept.located, output.evidence, self.suite.evaluators, self.pack)
         return Ran(run, output, verdict, made[-1])
@@ -157,7 +163,8 @@ class PackBench:
         factory = self.agents if agent is None else _always(agent)
         make = composer or self.composer or bootstrap.Composer
         build = _keeping(make(self.suite.configuration, factory), made)
-        bench = Bench(build, self.pack, self.plan.digest, redact=redact, wall_ms_max=WALL_MS_MAX)
+        bench = Bench(build, self.pack, self.plan.digest, redact=redact)
+        bench.wall_ms_max = WALL_MS_MAX_AFTER if self.hung else WALL_MS_MAX
         wall_s_max = self.under_test.agent.wall_s_max
         if agent is None and wall_s_max is not None:
             bench.clock, bench.task_ms_max = "hybrid", wall_s_max * 1000

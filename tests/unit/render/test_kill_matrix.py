@@ -156,13 +156,14 @@ def test_the_console_says_who_noticed_and_what_to_do() -> None:
 
 
 def test_the_markdown_page_begins_with_what_is_not_covered() -> None:
-    """Then every control, what was left out, and what each scenario notices."""
+    """Then every control, what was left out, and every cell."""
     page = matrix_page(MATRIX)
 
     assert page.index("## Not covered") < page.index("## Controls") < page.index("## Scenarios")
     assert "- `limit`: no limit. 1 run went otherwise and nobody minded." in page
     assert "| `scopes` | anybody may | killed | `a-001` by guardrails.bypass | 0 | 0 |" in page
-    assert "| `b-002` | none |" in page
+    assert "| Scenario | `scopes` | `limit` |" in page
+    assert "| `a-001` | K | S |\n| `b-002` | \N{MIDDLE DOT} | ? |" in page
     assert "- `c-003`: fail: it failed" in page
 
 
