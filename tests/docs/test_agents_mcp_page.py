@@ -9,7 +9,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 from arh.cli import serve
 from arh.connect import mcp_agent, mcp_server
-from arh.connect.mcp_messages import BODY_BYTES_MAX, KEY_META, MANIFEST_META
+from arh.connect.mcp_messages import BODY_BYTES_MAX, END_TOOL, KEY_META, MANIFEST_META
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "agents-mcp.md").read_text("utf-8")
 
@@ -26,7 +26,7 @@ def test_every_name_of_the_protocol_is_the_codes() -> None:
     names = (
         mcp_server.TASK_URI,
         mcp_server.TASK_PROMPT,
-        mcp_server.END_TOOL,
+        END_TOOL,
         KEY_META,
         MANIFEST_META,
     )

@@ -17,6 +17,7 @@ from arh import bootstrap
 from arh.cli.run import found, shown
 from arh.connect.mcp_agent import CONFIG, TOKEN, URL, PipedAgent, ServedAgent
 from arh.connect.mcp_credentials import Principal
+from arh.connect.mcp_messages import END_TOOL
 from arh.errors import AuthoringError, safe
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.option_types import seconds
@@ -38,6 +39,8 @@ def main(argv: Sequence[str]) -> int:
         raise AuthoringError.of(
             f"{len(plan.runs)} scenarios", field="--scenario", expected="one: FILE:LINE"
         )
+    if any(tool.manifest.name == END_TOOL for tool in suite.pack.tools):
+        raise AuthoringError.of(f"a tool is named `{END_TOOL}`", hint="that name is arh's own here")
     (run,) = plan.runs
     wall_s_max = chosen.agent_seconds
     if chosen.stdio:

@@ -18,6 +18,7 @@ from typing import Final
 from arh.canonical import DEPTH_MAX, JsonValue, Refused, parse
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+END_TOOL: Final = "arh_end_task"
 NESTED_MAX: Final = 2 * DEPTH_MAX
 NAME_CHARS_MAX: Final = 256
 KEY_META: Final = "arh/idempotency-key"

@@ -21,15 +21,13 @@ from arh import __version__
 from arh.canonical import Json, JsonValue, Refused, line, parse
 from arh.connect import wire
 from arh.connect.mcp_exchange import CHANGED, Exchange
-from arh.connect.mcp_messages import INVALID_PARAMS, KEY_META, MANIFEST_META
-from arh.errors import AuthoringError
+from arh.connect.mcp_messages import END_TOOL, INVALID_PARAMS, KEY_META, MANIFEST_META
 from arh.records.messages import ToolSpec
 from arh.records.outcomes import ToolOutcome
 from arh.records.tasks import AGENT_ENDS
 
 TASK_URI: Final = "arh://task"
 TASK_PROMPT: Final = "task"
-END_TOOL: Final = "arh_end_task"
 ENDED: Final = "the task is over"
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
@@ -37,13 +35,7 @@ McpServer: TypeAlias = Server[Any]
 
 
 def server_of(exchange: Exchange, *, ends: bool) -> McpServer:
-    """Return the server of one task; with `ends`, a tool of its own takes the final answer.
-
-    Raises:
-        AuthoringError: A tool of the workflow has the name of that tool.
-    """
-    if ends and any(tool.name == END_TOOL for tool in exchange.task.tools):
-        raise AuthoringError.of(f"a tool is named `{END_TOOL}`", hint="that name is arh's own here")
+    """Return the server of one task; with `ends`, a tool of its own takes the final answer."""
     handlers = _Handlers(exchange, ends=ends)
     return Server(
         "arh",

@@ -1,0 +1,41 @@
+"""`arh serve` refuses what it could not serve, before anything runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from arh import bootstrap
+from arh.cli import serve
+from arh.connect.mcp_messages import END_TOOL
+from arh.errors import AuthoringError
+from arh.records.execution import Tool
+
+GOLDEN = "scenarios/support/golden/billing-incident-001.jsonl:1"
+TWO_ACTORS = "scenarios/support/concurrency/account-limit-race-001.jsonl:1"
+
+
+def test_a_tool_may_not_have_the_name_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client could not tell the two apart."""
+    prepare = bootstrap.prepare
+
+    def renamed(sources: bootstrap.Sources) -> bootstrap.Suite:
+        suite = prepare(sources)
+        pack = suite.pack
+        last = pack.tools[-1]
+        named = Tool(replace(last.manifest, name=END_TOOL), last.handler)
+        tools = (*pack.tools[:-1], named)
+        configuration = replace(suite.configuration, pack=replace(pack, tools=tools))
+        return replace(suite, configuration=configuration)
+
+    monkeypatch.setattr(bootstrap, "prepare", renamed)
+
+    with pytest.raises(AuthoringError, match=f"a tool is named `{END_TOOL}`"):
+        serve.main(["--scenario", GOLDEN])
+
+
+def test_one_pipe_serves_one_task() -> None:
+    """Several actors would each need a pipe; over HTTP each has an address."""
+    with pytest.raises(AuthoringError, match="several actors or tasks"):
+        serve.main(["--scenario", TWO_ACTORS, "--stdio"])
