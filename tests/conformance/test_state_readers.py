@@ -153,6 +153,21 @@ def test_a_tool_that_only_says_so_fails(database: Database, tmp_path: Path) -> N
     assert found.output.evidence.calls[0].commit_belief == "committed"
 
 
+def test_a_copy_that_lags_behind_its_database_decides_nothing(
+    database: Database, tmp_path: Path
+) -> None:
+    """A watermark that the reading names itself, and never reaches, leaves the run undecided."""
+    pack = database_pack(database)
+    source = sqlite_source if database.kind == "sqlite" else postgres_source
+    behind = source(QUERIES, revision=REVISION, watermark="SELECT COUNT(*) * 9 FROM journal")
+    late = replace(pack, external=(replace(pack.external[0], connect=behind),))
+
+    found = tried(late, tmp_path)
+
+    assert found.verdict.status == "indeterminate"
+    assert readings(found)[-1] == ("end", False, 1, "late")
+
+
 # --- a service -----------------------------------------------------------------------------------
 
 
