@@ -172,10 +172,10 @@ class _Bench:
         self._grounds: dict[str, Suite] = {}
         self._pipelines: dict[str, Pipeline] = {}
         self._workflows: dict[str, str] = {}
-        self._first: dict[str, Located] = {}
+        self._first: dict[tuple[str, str], Located] = {}
 
     def read(self, path: Path) -> tuple[Located, ...]:
-        """Return the scenarios of a file, named from rootdir; an id occurs once in a session."""
+        """Return the scenarios of a file, named from rootdir; an id occurs once in a workflow."""
         from dataclasses import replace
 
         name = path.relative_to(self._config.rootpath).as_posix()
@@ -237,7 +237,7 @@ class _Bench:
         return replace(made, bench=replace(made.bench, plan_digest=plan.digest))
 
     def _check_unique(self, located: Located) -> None:
-        """Refuse an id that another line of the session has.
+        """Refuse an id that another line of the session and the workflow has.
 
         Raises:
             AuthoringError: It names both places.
@@ -245,7 +245,8 @@ class _Bench:
         from arh.errors import AuthoringError
 
         identity = located.scenario.id
-        first = self._first.setdefault(identity, located)
+        workflow = located.scenario.workflow
+        first = self._first.setdefault((workflow, identity), located)
         if first.location != located.location:
             raise AuthoringError.of(
                 identity,

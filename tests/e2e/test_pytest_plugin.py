@@ -75,9 +75,9 @@ def test_each_line_is_a_test_and_its_id_the_name(pytester: pytest.Pytester, fold
 def test_scenarios_of_several_workflows_run_in_one_session(
     pytester: pytest.Pytester, folder: Path
 ) -> None:
-    """Each is run by the workflow that its folder names."""
+    """Each is run by the workflow that its folder names; two of them may use one id."""
     put(folder / "scenarios" / "support", GOLDEN)
-    put(folder / "scenarios" / "expense", EXPENSE)
+    put(folder / "scenarios" / "expense", EXPENSE, renamed("golden-billing-incident-001"))
 
     pytester.runpytest_subprocess("scenarios").assert_outcomes(passed=2)
 
