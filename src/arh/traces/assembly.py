@@ -232,6 +232,8 @@ class Assembly:
 
     def recorded(self, at: str, name: str, value: JsonValue) -> None:
         """Keep bookkeeping of the recorder (an id, a model's name) with its place."""
+        if value is None:
+            return
         known = self._fields.get(at)
         if isinstance(known, dict):
             if known.get(name, value) != value:

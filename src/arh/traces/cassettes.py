@@ -56,7 +56,7 @@ def read_cassette(items: list[JsonValue], source: str, read: Read) -> tuple[Trac
         if isinstance(found, Undetected):
             why = why or found
             content = texts([request, response])
-            unread.append(Note("exchange_not_read", "", at, None, content))
+            unread.append(Note("exchange_not_read", "no format reads it", at, None, content))
             continue
         for trace in found:
             _add(traces, _placed(trace, at))

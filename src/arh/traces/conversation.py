@@ -50,11 +50,16 @@ def conversation(document: JsonValue) -> Conversation | None:
         if found is None:
             return None
         rest = {name: document[name] for name in document if name not in _EXCHANGE}
-        wrapper = {**rest, **found.wrapper}
+        wrapper = beside(rest, found.wrapper)
         return Conversation(
             wrapper, found.wrapper_at, found.messages, found.messages_at, reply, "response"
         )
     return _in_object(document, "")
+
+
+def beside(outer: JsonObject, inner: JsonObject) -> JsonObject:
+    """Return the fields of both; those of the outer that the inner has too get another name."""
+    return {**{f"{n} beside" if n in inner else n: v for n, v in outer.items()}, **inner}
 
 
 def _in_object(document: JsonObject, at: str) -> Conversation | None:
@@ -72,7 +77,11 @@ def wrapper(fields: Fields, known: Iterable[str] = ()) -> None:
     assembly.trace_id = fields.identifier("trace_id") or assembly.trace_id
     assembly.agent_name = fields.identifier("agent_name") or assembly.agent_name
     assembly.workflow = fields.identifier("workflow") or assembly.workflow
-    assembly.metadata = fields.object("metadata") or {}
+    metadata = fields.object("metadata")
+    if metadata and assembly.metadata:  # a request and its response may each have some
+        assembly.recorded(fields.at, "metadata", metadata)
+    elif metadata:
+        assembly.metadata = metadata
     fields.done(frozenset(known))
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from arh.canonical import JsonValue
 from arh.traces.assembly import Assembly, Result
-from arh.traces.conversation import wrapper
+from arh.traces.conversation import beside, wrapper
 from arh.traces.fields import Fields
 from arh.traces.texts import texts, word
 from arh.traces.times import seconds_ms
@@ -86,7 +86,7 @@ def _read_object(assembly: Assembly, document: JsonObject) -> None:
     rest = document
     if isinstance(request, dict) and reply is not None:
         outer = {key: value for key, value in document.items() if key not in _EXCHANGE}
-        rest, at = {**outer, **request}, "request."
+        rest, at = beside(outer, request), "request."
     fields = Fields(assembly, rest, at.rstrip("."))
     for key in _INSTRUCTIONS:
         assembly.told("system", fields.take(key), f"{at}{key}")
@@ -334,7 +334,9 @@ def _offer(assembly: Assembly, tools: list[JsonValue] | None) -> None:
         if isinstance(tool, dict):
             functions = tool.get("functionDeclarations") or tool.get("function_declarations")
         declared.extend(functions if isinstance(functions, list) else [tool])
-    assembly.offer_tools(declared if tools is not None else None)
+    if tools is not None:
+        assembly.offer_tools(declared)
+        assembly.recorded("", "toolDeclarations", tools)
 
 
 def _read_usage(assembly: Assembly, usage: JsonObject, at: str) -> None:

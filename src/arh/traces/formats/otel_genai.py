@@ -163,7 +163,7 @@ def _span(value: JsonValue, at: str) -> _Span:
     rest = dict(value) if isinstance(value, dict) else {}
     recorded = rest.pop("attributes", None)
     attributes = _attributes(recorded)
-    if not isinstance(recorded, dict) and len(attributes) < len(_list(recorded) or [recorded]):
+    if not isinstance(recorded, dict) and not _all_pairs(recorded, len(attributes)):
         rest["attributes_recorded"] = recorded
     for event in _list(rest.get("events")):
         told = _attributes(event.get("attributes")) if isinstance(event, dict) else {}
@@ -199,6 +199,14 @@ def _attributes(value: JsonValue) -> JsonObject:
         if isinstance(item, dict) and isinstance(item.get("key"), str):
             found[word(item, "key")] = _plain(item.get("value"), DEPTH_MAX)
     return found
+
+
+def _all_pairs(recorded: JsonValue, found: int) -> bool:
+    """Say whether a list of attributes holds nothing but keys, each once, with their values."""
+    items = _list(recorded) if recorded is not None else []
+    return (isinstance(recorded, list) or recorded is None) and found == sum(
+        isinstance(item, dict) and len(item) == _PAIR for item in items
+    ) == len(items)
 
 
 def _plain(value: JsonValue, depth: int) -> JsonValue:
@@ -419,6 +427,7 @@ _ERROR_CODE: Final = 2
 _ERROR_NAMES: Final = ("ERROR", "STATUS_CODE_ERROR")
 _CUT: Final = frozenset({"length", "content_filter", "error"})
 _SCALARS: Final = frozenset({"stringValue", "intValue", "doubleValue", "boolValue", "bytesValue"})
+_PAIR: Final = 2
 _INT_CHARS_MAX: Final = 20
 _SPEAKING: Final = frozenset(
     {"gen_ai.completion", "gen_ai.prompt", "ai.response.reasoning", "ai.response.files"}

@@ -88,7 +88,7 @@ def _note_replaced(fields: Fields, before: JsonObject, after: JsonObject) -> Non
 
 
 def _leaves(value: JsonValue) -> list[str]:
-    """Return every text in a value, without the keys."""
+    """Return every text in a value but keys and the names of kinds."""
     found: list[str] = []
     pending: list[JsonValue] = [value]
     while pending:
@@ -96,7 +96,7 @@ def _leaves(value: JsonValue) -> list[str]:
         if isinstance(item, str):
             found.append(item)
         elif isinstance(item, dict):
-            pending.extend(item.values())
+            pending.extend(part for name, part in item.items() if name not in _KINDS)
         elif isinstance(item, list):
             pending.extend(item)
     return found
@@ -129,6 +129,7 @@ def _note_lost(assembly: Assembly, stream: _Stream, at: str) -> None:
         assembly.note("stream_text_differs", at, content="\n".join(lost))
 
 
+_KINDS: Final = ("type", "role")
 _STATES: Final = frozenset({"completed", "in_progress"})
 _ENDING: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _WHOLE: Final = frozenset({"response.content_part.added", "response.content_part.done"})

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from arh.canonical import JsonValue
+from arh.traces.trace import JsonObject
 
 CHAT_REPLY: Final[JsonValue] = {
     "id": "chatcmpl-9",
@@ -48,7 +49,7 @@ CHAT_EXCHANGE: Final[JsonValue] = {
     },
     "response": CHAT_REPLY,
 }
-RESPONSE: Final[JsonValue] = {
+RESPONSE: Final[JsonObject] = {
     "id": "resp_1",
     "object": "response",
     "status": "completed",
@@ -386,17 +387,54 @@ ARH_TRACE: Final[JsonValue] = {
     ],
 }
 
+RESPONSES_EXCHANGE: Final[JsonValue] = {
+    "request": {
+        "model": "model-x",
+        "input": [{"role": "user", "content": "Is B7 paid?"}],
+        "metadata": {"asked_by": "desk seven"},
+    },
+    "response": {**RESPONSE, "metadata": {"answered_by": "node nine"}},
+}
+MESSAGES_EXCHANGE: Final[JsonValue] = {
+    "request": {
+        "system": "Be careful with bookings.",
+        "messages": [{"role": "user", "content": "Is B7 paid?"}],
+        "tools": [{"name": "ask", "description": "asks", "input_schema": {}}],
+    },
+    "response": MESSAGE,
+}
+COHERE_EXCHANGE: Final[JsonValue] = {
+    "request": {"messages": [{"role": "user", "content": "Is B7 paid?"}], "model": "command-x"},
+    "response": COHERE_REPLY,
+}
+GEMINI_EXCHANGE: Final[JsonValue] = {
+    "request": {
+        "systemInstruction": {"parts": [{"text": "Be careful with bookings."}]},
+        "contents": [{"role": "user", "parts": [{"text": "Is B7 paid?"}]}],
+        "tools": [{"functionDeclarations": [{"name": "ask"}]}],
+    },
+    "response": GEMINI_REPLY,
+}
+CONVERSE_EXCHANGE: Final[JsonValue] = {
+    "request": {
+        "system": [{"text": "Be careful with bookings."}],
+        "messages": [{"role": "user", "content": [{"text": "Is B7 paid?"}]}],
+        "toolConfig": {"tools": [{"toolSpec": {"name": "get_booking"}}]},
+    },
+    "response": CONVERSE_REPLY,
+}
+
 SAMPLES: Final[dict[str, list[JsonValue]]] = {
-    "anthropic-messages": [MESSAGE],
+    "anthropic-messages": [MESSAGE, MESSAGES_EXCHANGE],
     "arh": [ARH_TRACE],
     "arh-evidence": [EVIDENCE],
-    "bedrock-converse": [CONVERSE_REPLY],
+    "bedrock-converse": [CONVERSE_REPLY, CONVERSE_EXCHANGE],
     "claude-code": [SESSION_LINES],
-    "cohere-chat": [COHERE_REPLY],
-    "gemini": [GEMINI_REPLY, ADK_SESSION],
+    "cohere-chat": [COHERE_REPLY, COHERE_EXCHANGE],
+    "gemini": [GEMINI_REPLY, ADK_SESSION, GEMINI_EXCHANGE],
     "mcp-jsonrpc": [MCP_LOG],
     "openai-chat": [CHAT_REPLY, CHAT_EXCHANGE],
-    "openai-responses": [RESPONSE],
+    "openai-responses": [RESPONSE, RESPONSES_EXCHANGE],
     "otel-genai": [SDK_SPANS],
 }
 
