@@ -176,6 +176,8 @@ def _parts_of(assembly: Assembly, chunk: JsonObject, at: str) -> list[JsonValue]
         fields = Fields(assembly, candidate, f"{at}.candidates[{place}]")
         content = Fields(assembly, fields.object("content") or {}, f"{fields.at}.content")
         parts = content.items("parts") or []
+        if content.peek("role") == "model":
+            content.take("role")
         content.done(_BOOKKEEPING)
         fields.done(_BOOKKEEPING)
     return parts

@@ -163,6 +163,8 @@ def _count(fields: Fields, message: _Message, usage: JsonValue) -> None:
             if isinstance(before, dict) and before != value:
                 fields.assembly.recorded(fields.at, f"{name} before", before)
             message.usage[name] = value
+        elif value is not None and not name.endswith("_tokens"):
+            fields.assembly.recorded(fields.at, f"usage.{name}", value)
         elif value is not None:
             at = f"{fields.at}.usage.{name}"
             fields.assembly.note("usage_not_a_number", at, content=texts(value))

@@ -94,7 +94,8 @@ def _leaves(value: JsonValue) -> list[str]:
     while pending:
         item = pending.pop()
         if isinstance(item, str):
-            found.append(item)
+            if item:
+                found.append(item)
         elif isinstance(item, dict):
             pending.extend(part for name, part in item.items() if name not in _KINDS)
         elif isinstance(item, list):

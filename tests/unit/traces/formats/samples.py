@@ -478,7 +478,7 @@ MESSAGE_EVENTS: Final[JsonValue] = [
             "id": "m",
             "role": "assistant",
             "content": [],
-            "usage": {"input_tokens": 9, "output_tokens": 1},
+            "usage": {"input_tokens": 9, "output_tokens": 1, "service_tier": "standard"},
         },
     },
     {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
@@ -540,6 +540,30 @@ RESPONSE_EVENTS: Final[JsonValue] = [
         "delta": '{"id":"B7"}',
     },
 ]
+RESPONSE_END: Final[JsonValue] = {
+    "type": "response.completed",
+    "response": {
+        "id": "r",
+        "status": "completed",
+        "output": [
+            {
+                "type": "message",
+                "id": "i0",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": "Looking.", "annotations": []}],
+            },
+            {
+                "type": "function_call",
+                "id": "i1",
+                "call_id": "call_a",
+                "name": "get_booking",
+                "arguments": '{"id":"B7"}',
+            },
+        ],
+        "usage": {"input_tokens": 9, "output_tokens": 4},
+    },
+}
+"""The last event of the events above; without it they are a recording that was cut."""
 COHERE_EVENTS: Final[JsonValue] = [
     {"id": "x", "type": "message-start", "delta": {"message": {"role": "assistant"}}},
     {

@@ -63,6 +63,22 @@ def test_a_stream_reads_as_the_reply_that_it_was_cut_from(stream: JsonValue) -> 
     )
 
 
+@pytest.mark.parametrize(
+    "stream",
+    [
+        [*found[0], samples.RESPONSE_END] if name == "openai-responses" else found[0]  # type: ignore[misc]  # a list
+        for name, found in samples.STREAMS.items()
+    ],
+    ids=list(samples.STREAMS),
+)
+def test_a_whole_stream_leaves_nothing_to_note_but_the_missing_result(stream: JsonValue) -> None:
+    """Bookkeeping of the provider is no finding; its tokens are counted once."""
+    trace = read(stream)
+
+    assert kinds(trace) == ["missing_tool_result"]
+    assert usage(trace) == {"input_tokens": 9, "output_tokens": 4}
+
+
 @pytest.mark.parametrize("name", list(samples.STREAMS))
 def test_a_cut_stream_is_said_to_be_cut(name: str) -> None:
     """Without its end a reply is never taken for a whole one, nor its arguments for complete."""
