@@ -21,11 +21,11 @@ from urllib.parse import urlsplit
 from arh.connect.mcp_agent import ServedAgent
 from arh.connect.mcp_credentials import Principal
 from arh.connect.mcp_place import Place
-from arh.ports.sue import Session
+from arh.ports.sue import Agent, Session
 from arh.records.messages import ToolRequest
 from arh.records.outcomes import ToolOutcome
 from arh.records.tasks import AgentReport, Task
-from arh.testing.workbench import Tried, Workbench
+from arh.testing.workbench import Exercise, Tried, Workbench
 
 GOLDEN = "golden-billing-incident-001"
 BEFORE = "2025-11-25"
@@ -105,6 +105,12 @@ def own() -> Workbench:
     return Workbench.own()
 
 
+def judged(agent: Agent, scenario_id: str = GOLDEN, bench: Workbench | None = None) -> Tried:
+    """Run a scenario with an agent that may take its time, as one on a busy machine does."""
+    exercise = Exercise(scenario_id, agent=agent, wall_ms_max=60_000)
+    return (bench or own()).tried(exercise)
+
+
 @contextmanager
 def live(bench: Workbench | None = None, scenario_id: str = GOLDEN) -> Iterator[Live]:
     """Yield a run that is being served; on leaving, it is ended and judged."""
@@ -112,13 +118,13 @@ def live(bench: Workbench | None = None, scenario_id: str = GOLDEN) -> Iterator[
     held, ended = Held(), list[Tried]()
     agent = ServedAgent(PRINCIPAL, lambda _task, place: places.put(place), 60_000)
 
-    class Agent:
+    class Served:
         def run(self, task: Task, session: Session) -> AgentReport:
             return agent.run(task, held.around(session))
 
     def work() -> None:
         try:
-            ended.append((bench or own()).run(scenario_id, agent=Agent()))
+            ended.append(judged(Served(), scenario_id, bench))
         finally:
             places.put(None)
 

@@ -22,12 +22,11 @@ from arh.connect.mcp_agent import McpCommandAgent, require_mcp
 from arh.connect.mcp_place import Place
 from arh.errors import AuthoringError, RunStopped
 from arh.records.tasks import AgentReport
-from tests.conformance.mcp_live import ACCOUNT, PRINCIPAL, live, own, request
+from tests.conformance.mcp_live import ACCOUNT, PRINCIPAL, judged, live, request
 from tests.unit.connect.test_json_lines import TASK, Session
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "agents"
 NOW, BEFORE = "2026-07-28", "2025-11-25"
-GOLDEN = "golden-billing-incident-001"
 
 T = TypeVar("T")
 
@@ -39,18 +38,19 @@ def example(name: str, *words: str) -> McpCommandAgent:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [(), ("--stdio",)])
-def test_an_agent_over_mcp_passes(words: tuple[str, ...]) -> None:
-    """Over HTTP and over a stdio server of its own, with one effect and a claim that is true."""
-    tried = own().run(GOLDEN, agent=example("mcp_agent.py", *words))
+def test_an_agent_over_mcp_passes_and_leaves_the_same_evidence_over_either_transport() -> None:
+    """With one effect and a claim that is true; how it came to us changes no byte."""
+    http = judged(example("mcp_agent.py"))
+    stdio = judged(example("mcp_agent.py", "--stdio"))
 
-    assert (tried.verdict.status, tried.rules) == ("pass", frozenset())
+    assert (http.verdict.status, http.rules) == ("pass", frozenset())
+    assert http.output.lines == stdio.output.lines
 
 
 @pytest.mark.slow
 def test_an_agent_over_mcp_that_lies_is_caught() -> None:
     """It made the reads and claims the write: the state says otherwise."""
-    tried = own().run(GOLDEN, agent=example("mcp_cheating_agent.py"))
+    tried = judged(example("mcp_cheating_agent.py"))
 
     assert tried.verdict.status == "fail"
     assert {"outcome.no_alternative_holds", "grounding.unfounded_claim"} <= tried.rules
