@@ -75,9 +75,8 @@ def exchange(request: HttpRequest, *, timeout_ms: int, size_max: int = SIZE_MAX)
     """
     deadline = _Deadline(timeout_ms)
     target = address(request.url)
-    connection = _connection(target, deadline)
     try:
-        connection.connect()
+        connection = _connected(target, deadline)
     except TimeoutError:
         return HttpFailure("timeout", sent=False)
     except OSError:
@@ -166,10 +165,21 @@ class _Source(io.RawIOBase):
         return self._inner.recv_into(cast("bytearray", buffer))
 
 
-def _connection(target: SplitResult, deadline: _Deadline) -> HTTPConnection:
+def _connected(target: SplitResult, deadline: _Deadline) -> HTTPConnection:
+    """Return an open connection.
+
+    Raises:
+        OSError: There is none, and nothing is left open.
+    """
     kind: Callable[..., HTTPConnection]
     kind = HTTPSConnection if target.scheme == "https" else HTTPConnection
-    return kind(target.hostname or "", target.port, timeout=deadline.left())
+    connection = kind(target.hostname or "", target.port, timeout=deadline.left())
+    try:
+        connection.connect()
+    except OSError:
+        connection.close()
+        raise
+    return connection
 
 
 def _over(

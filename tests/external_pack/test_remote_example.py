@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "remote"
 GOLDEN = "scenarios/desk/golden/tickets.jsonl"
 WIRE = "scenarios/desk/recovery/wire.jsonl"
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 
 pytestmark = pytest.mark.slow
 

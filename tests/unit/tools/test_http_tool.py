@@ -203,6 +203,14 @@ def test_what_is_left_of_the_call_bounds_the_request(desk: Desk, caller: Caller)
     assert reply.delivery == "timeout"
 
 
+def test_without_any_time_nothing_is_sent(desk: Desk, caller: Caller) -> None:
+    """A call whose time is up sends nothing, and leaves no intent behind."""
+    reply = caller.call(timeout_ms=0)
+
+    assert (reply.delivery, reply.commit, desk.seen) == ("timeout", "not_committed", [])
+    assert caller.status() == "none"
+
+
 def test_the_credential_goes_out_and_never_comes_back(desk: Desk, caller: Caller) -> None:
     """The service is shown the credential; a reply that shows it is a failure without a body."""
     desk.wants = CREDENTIAL
