@@ -105,7 +105,7 @@ class Selector:
 
     def __str__(self) -> str:
         """Read as the tool and its conditions."""
-        conditions = [f"{name} matches {shown(text)}" for name, text in self.arguments]
+        conditions = [f"{shown(name)} matches {shown(text)}" for name, text in self.arguments]
         conditions += [] if self.status == "any" else [f"status {self.status}"]
         return shown(self.tool) + (f" where {' and '.join(conditions)}" if conditions else "")
 

@@ -308,3 +308,12 @@ def test_many_findings_of_one_kind_are_paired_in_linear_time() -> None:
     comparison = compare_reports(report(entry("t", *many)), report(entry("t", *swapped)))
 
     assert len(comparison.new_findings) == 20_000
+
+
+def test_all_findings_of_an_added_trace_are_new() -> None:
+    """And those of one that is gone are not resolved."""
+    added = compare_reports(report(A), report(A, entry("b", finding(), WARNING)))
+    gone = compare_reports(report(A, entry("b", finding())), report(A))
+
+    assert [each.trace_id for each in added.new_findings] == ["b", "b"]
+    assert (gone.new_findings, gone.resolved_findings) == ([], [])

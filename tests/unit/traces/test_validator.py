@@ -285,3 +285,44 @@ def test_the_seeded_document_is_clean() -> None:
     report = validate_trace(Trace.from_dict(edited(TRACE, {})), Policy.from_dict(POLICY))
 
     assert (report.passed, report.score, report.findings) == (True, 100, ())
+
+
+def test_an_order_that_is_broken_in_part_costs_that_part() -> None:
+    """One of three pairs: a third of the category."""
+    steps = [call("1", "a"), call("2", "c"), call("3", "b")]
+    report = judged(steps, sequence={"call_order": ["a", "b", "c"]})
+
+    assert report.score == 100 * (30 + Fraction(25 * 2, 3)) / 55
+    assert report.findings[0].observed == "`c` is call 2, `b` is call 3"
+
+
+def test_findings_say_what_was_expected_and_found() -> None:
+    """Bounds, types and places are written out; what is right beside them is not found."""
+    spec = {
+        "low": {"type": "int", "min": 1},
+        "high": {"max": 2.5},
+        "both": {"type": "float", "min": 1, "max": 2},
+        "kind": "str",
+    }
+    arguments = {"low": 0, "high": 3, "both": 2, "kind": None}
+    report = judged(
+        [call("s", "a", arguments, output="so a key: x")],
+        allowed_tools={"a": {"optional_arguments": spec}},
+        unsafe_patterns=["KEY:"],
+    )
+
+    assert [(each.rule_id, each.expected, each.observed) for each in report.findings] == [
+        ("ARH-SCH-009", ">= 1", "0"),
+        ("ARH-SCH-009", "<= 2.5", "3"),
+        ("ARH-SCH-004", "str", "null"),
+        ("ARH-SAF-001", "no match of `KEY:`", "characters 6 to 9 of the output"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["max_step_latency_ms", "max_total_latency_ms"])
+def test_one_latency_budget_is_enough_to_be_checked_in_part(name: str) -> None:
+    """Either of the two."""
+    steps = [call("s", "a"), call("t", "a", latency_ms=None)]
+    (found,) = judged(steps, budgets={name: 5}).findings
+
+    assert (found.rule_id, found.observed) == ("ARH-BUD-008", "1")
