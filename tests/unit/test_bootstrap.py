@@ -131,3 +131,17 @@ def test_every_packaged_suite_is_read_alone_and_whole() -> None:
 
     assert read == lines
     assert all(suite.loaded.passed_over == () for suite in suites.values())
+
+
+def test_a_workflow_without_a_suite_here_is_told_where_to_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The suites that come with arh are not those of another team's workflow."""
+    monkeypatch.chdir(tmp_path)
+    other = replace(bootstrap.load_pack("support"), name="elsewhere")
+    monkeypatch.setattr("arh.bootstrap.suite.load_pack", lambda _name: other)
+
+    with pytest.raises(AuthoringError, match="change to the folder of its pack") as refusal:
+        bootstrap.prepare(bootstrap.Sources(workflow="elsewhere"))
+
+    assert "there are no scenarios of elsewhere here" in str(refusal.value)

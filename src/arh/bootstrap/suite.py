@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from arh.bootstrap.packs import Configuration, configure, load_pack, pack_names
+from arh.errors import AuthoringError
 from arh.harness.authoring.datasets import DatasetCatalogue
 from arh.harness.authoring.roots import Root, find_root
 from arh.harness.authoring.scenario_loader import LoadedSuite, load_scenarios
@@ -82,7 +83,22 @@ def prepare(sources: Sources) -> Suite:
     flags = {name: getattr(sources, name) for name in ("scenarios", "datasets", "fixtures")}
     roots = {name: find_root(name, flag) for name, flag in flags.items()}
     scenarios = roots["scenarios"].path
-    return ground(roots, sources.workflow or workflow_at(scenarios)).reading(scenarios)
+    suite = ground(roots, sources.workflow or workflow_at(scenarios))
+    _require_suite(suite)
+    return suite.reading(scenarios)
+
+
+def _require_suite(suite: Suite) -> None:
+    """Refuse a workflow that comes without scenarios, where the user named and has none.
+
+    Raises:
+        AuthoringError: Neither the working folder nor arh has a suite of it.
+    """
+    root, name = suite.roots["scenarios"], suite.pack.name
+    if root.kind in ("packaged", "repository") and not (root.path / name).is_dir():
+        found = f"there are no scenarios of {name} here"
+        hint = "change to the folder of its pack, or name one with --scenarios"
+        raise AuthoringError.of(found, field="--scenarios", hint=hint)
 
 
 def workflow_at(place: Path) -> str:
