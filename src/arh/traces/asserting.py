@@ -114,8 +114,12 @@ def _matches(arguments: dict[str, JsonValue], name: str, pattern: str) -> bool:
     if name not in arguments:
         return False
     value = arguments[name]
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    return patterns.matches(pattern, text)
+    if isinstance(value, str):
+        return patterns.matches(pattern, value)
+    try:
+        return patterns.matches(pattern, json.dumps(value, sort_keys=True))
+    except (TypeError, RecursionError):  # no JSON value, which has no text
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,6 +251,22 @@ def test_depth_does_not_matter(depth: int) -> None:
     assert [each.rule_id for each in report.findings] == ["ARH-SAF-001"]
 
 
+@pytest.mark.parametrize("depth", [50, 100_000])
+def test_a_deep_argument_is_compared_all_the_same(depth: int) -> None:
+    """With the values that are allowed, and with the pattern of an assertion."""
+    value: Any = []
+    for _ in range(depth):
+        value = [value]
+    selector = {"tool": "a", "args_match": {"x": r"\[.*"}}
+    report = judged(
+        [call("s", "a", {"x": value})],
+        allowed_tools={"a": {"optional_arguments": {"x": {"enum": [["y"]]}}}},
+        assertions=[{"type": "trace_never_after", "trigger": selector, "forbidden": "b"}],
+    )
+
+    assert report.findings[0].rule_id == "ARH-SCH-007"
+
+
 def test_arguments_that_are_no_json_are_refused() -> None:
     """Where they have to be compared."""
     steps = [call("s", "a", {"x": [object()]}), call("t", "a", {"x": [object()]})]

@@ -185,7 +185,12 @@ def _equal(value: JsonValue, other: JsonValue) -> bool:
         return value == other
     if is_number(value) and is_number(other):
         return value == other
-    return type(value) is type(other) and identity(value) == identity(other)
+    if type(value) is not type(other):
+        return False
+    try:
+        return identity(value) == identity(other)
+    except (TypeError, ValueError, RecursionError):  # no JSON value, which is none of the allowed
+        return False
 
 
 BITS_SHOWN_MAX: Final = 128
