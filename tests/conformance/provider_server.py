@@ -381,12 +381,17 @@ STREAM: dict[str, Callable[[Said], Behaviour]] = {
 
 
 def model_over(
-    server: Server, adapter: str, *, bytes_max: int = 2**20, parameters: Json = EMPTY
+    server: Server,
+    adapter: str,
+    *,
+    bytes_max: int = 2**20,
+    parameters: Json = EMPTY,
+    trust_environment: bool = False,
 ) -> LiveModel:
     """A live model that asks this server."""
     base = server.url if adapter == "anthropic" else f"{server.url}/v1"
     settings = ModelSettings(adapter, NAME, base, parameters)
-    provider = ADAPTERS[adapter](Endpoint(base, KEY, body_bytes_max=bytes_max))
+    provider = ADAPTERS[adapter](Endpoint(base, KEY, trust_environment, bytes_max))
     server.clients.append(provider)
     return LiveModel(Line(provider, settings, KEY))
 

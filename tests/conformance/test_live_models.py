@@ -10,6 +10,7 @@ import pytest
 
 from arh.canonical import Json
 from arh.errors import RunStopped
+from arh.model.openai_chat import limit_name
 from arh.model.replies import CONDUCT
 from arh.records.decisions import (
     AskUser,
@@ -343,6 +344,50 @@ def test_proxy_variables_are_ignored(adapter: str, monkeypatch: pytest.MonkeyPat
 
 
 @every_adapter
+def test_the_proxy_of_the_environment_is_used_if_asked(
+    adapter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twin: where the user trusts the environment, the traffic goes where it says."""
+    with serving(STREAM[adapter](Said("by proxy"))) as proxy, serving(says({})) as server:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        model = model_over(server, adapter, trust_environment=True)
+
+        assert Final("by proxy") == model.complete(request()).decision
+        assert (server.asked, len(proxy.asked)) == ([], 1)
+
+
+@every_adapter
+@pytest.mark.parametrize("count", [-1, 10**12, 1.5, True, "7"])
+def test_a_usage_that_cannot_be_is_malformed(adapter: str, count: object) -> None:
+    """A server that gives tokens back would buy calls beyond every ceiling."""
+    names = {"openai": "prompt_tokens"}
+    usage = {"input_tokens": 1, "output_tokens": 1, "completion_tokens": 1, "prompt_tokens": 1}
+    usage[names.get(adapter, "input_tokens")] = count  # type: ignore[assignment]  # wrong on purpose
+
+    reply = answered(adapter, says(WHOLE[adapter](Said("x"), usage=usage)))
+
+    assert isinstance(reply.decision, Malformed)
+    assert (Usage(), False) == (reply.usage, (reply.served or Served()).metered)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "name"),
+    [
+        ("", "max_completion_tokens"),
+        ("https://api.openai.com/v1", "max_completion_tokens"),
+        ("https://mine.openai.azure.com/openai/v1", "max_completion_tokens"),
+        ("https://api.openai.com.example.org/v1", "max_tokens"),
+        ("http://127.0.0.1:8080/v1", "max_tokens"),
+    ],
+)
+def test_the_limit_of_a_reply_has_the_name_that_its_server_knows(base_url: str, name: str) -> None:
+    """A limit under an unknown name is ignored, and a ceiling with it."""
+    assert name == limit_name(base_url)
+
+
+@every_adapter
 def test_cookies_are_not_kept(adapter: str) -> None:
     """No run leaves anything with the client that another run sends."""
     with serving(says(WHOLE[adapter](Said("x")), set_cookie="session=1")) as server:
@@ -498,7 +543,7 @@ def test_a_conversation_in_the_form_of_chat_completions() -> None:
     assert body["messages"][2]["tool_calls"][1]["function"] == {"name": "look", "arguments": "{"}
     assert body["messages"][3] == {"role": "tool", "tool_call_id": "c-1", "content": "one"}
     assert [t["function"]["name"] for t in body["tools"]] == ["look", *(c.name for c in CONDUCT)]
-    assert (body["model"], body["max_completion_tokens"], body["temperature"]) == (NAME, 99, 0)
+    assert (body["model"], body["max_tokens"], body["temperature"]) == (NAME, 99, 0)
     assert (body["stream"], body["stream_options"]) == (True, {"include_usage": True})
 
 

@@ -13,7 +13,17 @@ from arh.canonical import JsonValue, Refused, encode, parse
 from arh.model.canonical_request import shown_reply
 from arh.model.openai_chat import parameters
 from arh.model.providers import Endpoint, http_client, library
-from arh.model.replies import CONDUCT, DECLINED, Answer, Wire, cut, decided, failed, malformed
+from arh.model.replies import (
+    CONDUCT,
+    DECLINED,
+    Answer,
+    Tokens,
+    Wire,
+    cut,
+    decided,
+    failed,
+    malformed,
+)
 from arh.records.decisions import Decision, Malformed, ModelRequest, Refusal, Usage
 from arh.records.messages import Message, ToolRequest, ToolSpec
 from arh.records.models import ModelSettings
@@ -137,10 +147,10 @@ def _input(arguments: str) -> dict[str, JsonValue]:
 
 
 class _Usage(Wire):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    cache_read_input_tokens: Tokens | None = None
+    cache_creation_input_tokens: Tokens | None = None
 
     def read(self) -> Usage:
         cached, made = self.cache_read_input_tokens or 0, self.cache_creation_input_tokens or 0

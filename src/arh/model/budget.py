@@ -154,9 +154,10 @@ def _of(count: int, top: int) -> str:
 
 def _used(reply: ModelReply) -> Usage | None:
     """Return what a call used, `None` if the server did not say."""
+    usage = reply.usage
+    if min(usage.input_tokens, usage.output_tokens, usage.cached_tokens) < 0:
+        return None
     refused = isinstance(reply.decision, Unavailable) and reply.served is not None
     if reply.served is not None and reply.served.metered:
-        return reply.usage
-    if refused or not reply.usage.total:
-        return None
-    return reply.usage
+        return usage
+    return None if refused or not usage.total else usage

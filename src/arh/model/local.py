@@ -133,7 +133,6 @@ class LocalProvider(ChatProvider):
         return {
             "model": settings.name,
             "messages": _texts(request.messages, tools),
-            "max_completion_tokens": min(tokens, OUTPUT_TOKENS),
             "max_tokens": min(tokens, OUTPUT_TOKENS),
             "temperature": 0,
             "seed": 0,

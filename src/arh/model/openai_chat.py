@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from arh.canonical import JsonValue
 from arh.model.canonical_request import shown_reply
 from arh.model.providers import Endpoint, http_client, library
-from arh.model.replies import CONDUCT, Answer, Wire, cut, decided, failed, malformed
+from arh.model.replies import CONDUCT, Answer, Tokens, Wire, cut, decided, failed, malformed
 from arh.records.decisions import Decision, Malformed, ModelRequest, Usage
 from arh.records.messages import Message, ToolRequest, ToolSpec
 from arh.records.models import ModelSettings
 
 BASE_URL: Final = "https://api.openai.com/v1"
+OPENAI_HOSTS: Final = ("api.openai.com", ".openai.azure.com")
 WHOLE: Final = ("stop", "tool_calls", "function_call")
 CUT: Final = ("length", "content_filter")
 
@@ -45,7 +47,7 @@ class ChatProvider:
             "model": settings.name,
             "messages": [written(message) for message in request.messages],
             "tools": tools,
-            "max_completion_tokens": tokens,
+            limit_name(settings.base_url): tokens,
             "stream": True,
             **parameters(settings),
         }
@@ -93,6 +95,16 @@ def openai_client(sdk: Any, endpoint: Endpoint) -> Any:  # noqa: ANN401 - the SD
     return client
 
 
+def limit_name(base_url: str) -> str:
+    """Return what the server calls the limit of a reply's tokens.
+
+    OpenAI's own newer models refuse the old name, and other servers may not know the new one: a
+    limit that is ignored is none.
+    """
+    host = urlsplit(base_url or BASE_URL).hostname or ""
+    return "max_completion_tokens" if host.endswith(OPENAI_HOSTS) else "max_tokens"
+
+
 def parameters(settings: ModelSettings) -> dict[str, JsonValue]:
     """Return the parameters that go with every request."""
     value = settings.parameters.value()
@@ -131,12 +143,12 @@ def written(message: Message) -> dict[str, JsonValue]:
 
 
 class _Cached(Wire):
-    cached_tokens: int | None = None
+    cached_tokens: Tokens | None = None
 
 
 class _Usage(Wire):
-    prompt_tokens: int
-    completion_tokens: int
+    prompt_tokens: Tokens
+    completion_tokens: Tokens
     prompt_tokens_details: _Cached | None = None
 
     def read(self) -> Usage:

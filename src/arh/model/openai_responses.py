@@ -14,7 +14,7 @@ from arh.canonical import JsonValue
 from arh.model.canonical_request import shown_reply
 from arh.model.openai_chat import openai_client, parameters
 from arh.model.providers import Endpoint, library
-from arh.model.replies import CONDUCT, Answer, Wire, cut, decided, failed
+from arh.model.replies import CONDUCT, Answer, Tokens, Wire, cut, decided, failed
 from arh.records.decisions import Decision, Malformed, ModelRequest, Usage
 from arh.records.messages import Message, ToolRequest, ToolSpec
 from arh.records.models import ModelSettings
@@ -113,12 +113,12 @@ def _items(message: Message) -> Iterator[dict[str, JsonValue]]:
 
 
 class _Cached(Wire):
-    cached_tokens: int | None = None
+    cached_tokens: Tokens | None = None
 
 
 class _Usage(Wire):
-    input_tokens: int
-    output_tokens: int
+    input_tokens: Tokens
+    output_tokens: Tokens
     input_tokens_details: _Cached | None = None
 
     def read(self) -> Usage:

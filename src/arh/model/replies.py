@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from arh.canonical import Json, Refused, parse
 from arh.records.decisions import (
@@ -34,6 +34,10 @@ ID_CHARS_MAX: Final = 256
 CALLS_MAX: Final = 128
 NAME_CHARS_MAX: Final = 256
 DECLINED: Final = "the model declined"
+
+
+# What a server says it counted; no call has more, and none gives anything back.
+Tokens = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
 class Wire(BaseModel):

@@ -76,6 +76,8 @@ def test_what_the_server_says_is_what_was_spent() -> None:
     [
         answer(Usage(), Served(metered=False)),
         answer(Usage(), None),
+        answer(Usage(-1_000_000, 1)),
+        answer(Usage(10, -1), None),
         ModelReply(Unavailable("timeout"), Usage(), 1, "m", Served(trouble="timeout")),
         ValueError("an adapter's defect"),
     ],
