@@ -6,7 +6,9 @@ import json
 import shutil
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,8 @@ from tests.conformance.provider_server import (
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "scenarios" / "support" / "golden"
 BILLING = "billing-incident-001.jsonl"
+# The adapters themselves are tried on every Python, in test_live_models.py.
+pytestmark = pytest.mark.slow
 CEILINGS = {
     "max-cost-usd": "1",
     "max-model-calls": "50",
@@ -48,7 +52,7 @@ class Trial:
     """A place to run the gate in, over the scenarios in `scenarios`."""
 
     folder: Path
-    capture: pytest.CaptureFixture[str]
+    capture: pytest.CaptureFixture[str] | None = None
     told: str = ""
 
     def words(self, server: Server, **changed: str | None) -> list[str]:
@@ -66,8 +70,9 @@ class Trial:
     def run(self, *words: str) -> int:
         """Run a command; what it said is in `told`."""
         code = main(words)
-        captured = self.capture.readouterr()
-        self.told += captured.out + captured.err
+        if self.capture is not None:
+            captured = self.capture.readouterr()
+            self.told += captured.out + captured.err
         return code
 
     def scorecard(self, out: str = "report") -> dict[str, Any]:
@@ -351,26 +356,58 @@ def test_an_agent_of_the_users_own_asks_the_live_model(trial: Trial, good: Serve
     assert len(good.asked) == 5
 
 
+def test_kept_evidence_of_a_live_run_is_decided_anew_alike(trial: Trial, recorded: Path) -> None:
+    """`arh evaluate` asks nobody, and a live run is no sample on the second day either."""
+    assert trial.run("evaluate", str(recorded.with_name("live"))) == 3
+
+    (reason,) = [line for line in trial.scorecard("live")["reasons"] if "no sample" in line]
+    assert "inconclusive by profile" in trial.told
+    assert reason in trial.told
+
+
 # --- recordings ----------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def recording(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
+    """The billing scenario, recorded once."""
+    folder = tmp_path_factory.mktemp("recording")
+    with pytest.MonkeyPatch.context() as patch, serving(follows(script)) as server:
+        patch.setenv("OPENAI_API_KEY", KEY)
+        patch.chdir(ROOT)
+        words = Trial(folder).words(server, record=str(folder / "cassette"))
+        at = ["--scenarios", str(GOLDEN / BILLING), "--out", str(folder / "live")]
+        with redirect_stdout(StringIO()):
+            assert main(["gate", *at, "--as-of", "2026-01-01", *words]) == 3
+        yield Recording(folder, server)
+
+
+@dataclass
+class Recording:
+    """A folder with a recording in `cassette` and the report of the live run in `live`."""
+
+    folder: Path
+    server: Server
+
+
 @pytest.fixture
-def recorded(trial: Trial, good: Server) -> Path:
-    """A recording of the billing scenario."""
-    folder = trial.folder / "cassette"
-    trial.gate(*trial.words(good, record=str(folder)), out="live")
-    return folder
+def recorded(trial: Trial, recording: Recording) -> Path:
+    """A copy of the recording, to be altered."""
+    for name in ("cassette", "live"):
+        shutil.copytree(recording.folder / name, trial.folder / name)
+    return trial.folder / "cassette"
 
 
 def test_a_recording_replays_byte_for_byte(
-    trial: Trial, recorded: Path, good: Server, monkeypatch: pytest.MonkeyPatch
+    trial: Trial, recorded: Path, recording: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twice the same evidence, without key, flag or network."""
     monkeypatch.delenv("OPENAI_API_KEY")
-    asked = len(good.asked)
+    server = recording.server
+    asked = len(server.asked)
     codes = [trial.gate("--model", f"cassette:{recorded}", out=out) for out in ("one", "two")]
 
-    assert (codes, len(good.asked)) == ([3, 3], asked)
+    assert (codes, len(server.asked)) == ([3, 3], asked)
     assert trial.evidence("one") == trial.evidence("two") != b""
     scorecard = trial.scorecard("one")
     assert [run["status"] for run in scorecard["runs"]] == ["pass"]

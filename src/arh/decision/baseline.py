@@ -28,6 +28,13 @@ from arh.records.control.scorecard import CONFIGURATION, About, MetricLine, Scor
 SCHEMA_VERSION: Final = "1.0"
 BYTES_MAX: Final = 8 * 2**20
 EXAM: Final = ("workflow", "mode", "scenarios_digest", "datasets_digest", "evaluators")
+# How a reader knows the parts of a configuration.
+PARTS: Final = {
+    "model_digest": "model settings",
+    "prompt_digest": "prompt bundle",
+    "tools_digest": "tools",
+    "policy_digest": "policy rules",
+}
 _WORDS: Final = {
     "scenarios_digest": "scenario set",
     "datasets_digest": "data",

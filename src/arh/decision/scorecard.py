@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from arh.canonical import JsonValue
-from arh.decision.baseline import Baseline, differences
+from arh.decision.baseline import PARTS, Baseline, changed, differences
 from arh.decision.catalogue import CATALOGUE
 from arh.decision.conformance import NAMED_MAX, Seen, behaviour
 from arh.decision.coverage import accounts, coverage
@@ -277,6 +277,7 @@ def _baseline(
         agent=baseline.identity.agent,
         model=baseline.identity.model,
         differences=differences(baseline, about, days_max=profile.profile.baseline_days_max),
+        changed=tuple(PARTS.get(part, part) for part in changed(baseline, about)),
     )
 
 

@@ -202,7 +202,8 @@ def _baseline(scorecard: Scorecard) -> Iterator[str]:
         return
     about = f"of {markdown(line.as_of)}, agent {code(line.agent)}, model {code(line.model)}"
     reasons = [f"not comparable: {markdown(each)}" for each in line.differences] or ["comparable"]
-    yield from section("Baseline", [about, *reasons])
+    changed = f"changed since: {markdown(', '.join(line.changed) or 'nothing')}"
+    yield from section("Baseline", [about, *reasons, changed])
 
 
 def _versions(scorecard: Scorecard) -> Iterator[str]:

@@ -342,6 +342,21 @@ def test_a_part_of_the_suite_can_never_pass() -> None:
     assert failed.decide(PASS_RATE).decision == "fail"
 
 
+def test_a_live_model_can_never_pass_here() -> None:
+    """Each scenario ran once, which is no sample; what failed has failed all the same."""
+    made = suite()
+    made.about = replace(made.about, scripted=False, model="openai:m-1")
+    failed = half_passed()
+    failed.about = replace(failed.about, scripted=False)
+
+    assert made.decide(PASS_RATE).decision == "inconclusive"
+    assert made.decide(PASS_RATE).reasons[-1] == (
+        "the model is openai:m-1 and ran once on each scenario: no sample, so no pass"
+    )
+    assert failed.decide(PASS_RATE).decision == "fail"
+    assert suite().decide(PASS_RATE).decision == "pass"
+
+
 def test_the_decision_does_not_depend_on_the_order_of_verdicts() -> None:
     """Verdicts are found by their run."""
     made = half_passed()

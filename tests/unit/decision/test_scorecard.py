@@ -15,6 +15,7 @@ from arh.harness.reports import scorecard_bytes
 from arh.records.control.plan import Exclusion
 from arh.records.control.scorecard import Account, ControlLine, Scorecard, StatusCounts
 from arh.records.control.verdict import Excused
+from arh.render.markdown import scorecard_page
 from tests.unit.decision.made import (
     ABOUT,
     PASS_RATE,
@@ -263,3 +264,28 @@ def test_fractions_are_exact_in_json() -> None:
         "2",
         "3",
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "changed"),
+    [
+        ({}, ()),
+        ({"prompt_digest": "0" * 64}, ("prompt bundle",)),
+        ({"model": "m-0", "model_digest": "0" * 64}, ("model", "model settings")),
+        ({"tools_digest": "0" * 64, "policy_digest": "0" * 64}, ("tools", "policy rules")),
+    ],
+)
+def test_a_baseline_names_what_changed_since(
+    tmp_path: Path, before: dict[str, str], changed: tuple[str, ...]
+) -> None:
+    """A change of the prompt bundle is a change of what is being compared, and stands there."""
+    made = suite()
+    made.about = replace(made.about, **before)  # type: ignore[arg-type]  # by name
+    save_baseline(tmp_path / "b.json", made.scorecard(PASS_RATE))
+    made.about = replace(ABOUT, idle_passes=made.about.idle_passes)
+    made.baseline = load_baseline(tmp_path / "b.json")
+    scorecard = made.scorecard(PASS_RATE)
+
+    assert scorecard.baseline is not None
+    assert scorecard.baseline.changed == changed
+    assert f"changed since: {', '.join(changed) or 'nothing'}" in scorecard_page(scorecard)

@@ -173,13 +173,17 @@ class ExclusionLine:
 
 @dataclass(frozen=True, slots=True)
 class BaselineLine:
-    """The baseline that was compared with; `differences` make a comparison impossible."""
+    """The baseline that was compared with; `differences` make a comparison impossible.
+
+    `changed` are the parts of the configuration that differ: what is being compared.
+    """
 
     digest: str
     as_of: str
     agent: str
     model: str
     differences: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
