@@ -36,6 +36,7 @@ from tests.conformance.provider_server import (
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "scenarios" / "support" / "golden"
 BILLING = "billing-incident-001.jsonl"
+GITHUB = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 # The adapters themselves are tried on every Python, in test_live_models.py.
 pytestmark = pytest.mark.slow
 CEILINGS = {
@@ -201,6 +202,10 @@ def test_all_that_is_missing_is_said_at_once(trial: Trial, good: Server) -> None
         (("--parameters", "[1]"), "a JSON object"),
         (("--parameters", '{"a": 1, "a": 2}'), "duplicate key"),
         (("--parameters", '{"messages": []}'), "`messages` is not for you to set"),
+        (("--parameters", '{"api_key": "x"}'), "`api_key` is not for you to set"),
+        (("--parameters", f'{{"user": "{GITHUB}"}}'), "this looks like a secret"),
+        (("--base-url", f"https://example.org/{GITHUB}/v1"), "this looks like a secret"),
+        (("--model", f"openai:{GITHUB}"), "this looks like a secret"),
     ],
 )
 def test_a_wrong_model_option_is_refused(
@@ -212,6 +217,7 @@ def test_a_wrong_model_option_is_refused(
 
     assert trial.gate(*given, *words) == 2
     assert said in trial.told
+    assert GITHUB not in trial.told
     assert good.asked == []
 
 
@@ -529,15 +535,14 @@ def test_a_folder_with_a_recording_is_not_recorded_into(
 
 def test_a_secret_in_a_conversation_is_not_recorded(trial: Trial) -> None:
     """What evidence leaves out, a recording leaves out; such a reply is not replayed."""
-    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     path = trial.folder / "scenarios" / BILLING
-    path.write_text(path.read_text().replace("Can you sort that out?", f"My key is {secret}."))
-    with serving(chat_stream(Said(f"You said {secret}."))) as server:
+    path.write_text(path.read_text().replace("Can you sort that out?", f"My key is {GITHUB}."))
+    with serving(chat_stream(Said(f"You said {GITHUB}."))) as server:
         folder = trial.folder / "cassette"
         trial.gate(*trial.words(server, record=str(folder)), out="live")
 
-    assert secret in str(server.asked[0].body)
-    assert secret not in (folder / "cassette.jsonl").read_text()
+    assert GITHUB in str(server.asked[0].body)
+    assert GITHUB not in (folder / "cassette.jsonl").read_text()
     assert trial.gate("--model", f"cassette:{folder}") == 3
     (run,) = trial.scorecard()["runs"]
     assert "the recorded reply was redacted" in str(run["reasons"])

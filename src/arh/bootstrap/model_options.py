@@ -39,6 +39,7 @@ from arh.ports.sue import Model
 from arh.records.models import OUTPUT_TOKENS_MAX, ModelSettings
 from arh.records.prompts import tools_digest
 from arh.telemetry.redaction import Redactor
+from arh.telemetry.secrets import is_secret_name, scrub
 
 GROUP: Final = "arh.models"
 FREE_MINUTES: Final = 24 * 60
@@ -154,6 +155,7 @@ def _live(
     point = None if adapter in PROVIDERS else _entry_point(adapter)
     parameters, problems = _parameters(chosen.parameters)
     problems += [*_missing(chosen), *_naming(adapter, name), *_addresses(chosen.base_url)]
+    problems += _secretive(chosen)
     if point is None:
         problems += _tool_names(suite)
     if problems:
@@ -186,7 +188,7 @@ def _live(
 def _local(chosen: argparse.Namespace, path: Path, suite: Suite, agent: str) -> LiveModels:
     """Return a model of this machine: nothing is sent away and nothing costs money."""
     parameters, problems = _parameters(chosen.parameters)
-    problems += [*_tool_names(suite)]
+    problems += [*_tool_names(suite), *_secretive(chosen)]
     if chosen.base_url:
         problems.append(Problem("a local model has no address", field="--base-url"))
     if problems:
@@ -339,6 +341,15 @@ def _addresses(base_url: str | None) -> Iterator[Problem]:
         yield Problem("an address elsewhere begins with https://", field="--base-url", hint=hint)
 
 
+def _secretive(chosen: argparse.Namespace) -> Iterator[Problem]:
+    """Yield the options that hold a secret: they stand in reports and recordings as they are."""
+    for name in ("model", "base_url", "parameters"):
+        text = getattr(chosen, name) or ""
+        if scrub(text) != text:
+            hint = "keys come from the environment"
+            yield Problem("this looks like a secret", field=_option(name), hint=hint)
+
+
 def _parameters(text: str | None) -> tuple[Json, list[Problem]]:
     if not text:
         return EMPTY, []
@@ -352,7 +363,7 @@ def _parameters(text: str | None) -> tuple[Json, list[Problem]]:
     problems = [
         Problem(f"{quoted(name)} is not for you to set", field="--parameters")
         for name in value
-        if name in RESERVED
+        if name in RESERVED or is_secret_name(name)
     ]
     if not isinstance(value.get("stream", True), bool):
         problems.append(Problem("`stream` is true or false", field="--parameters"))

@@ -70,6 +70,7 @@ class Golden:
     redact: Callable[[WorkflowPack], Redact] = field(default=Redactor)
     telemetry: Callable[[SpanBuffer], Telemetry] = lambda buffer: buffer
     command: str | None = None
+    models: bootstrap.ModelsUnderTest = field(default_factory=bootstrap.ScriptedModels)
 
     def run(self) -> Run:
         """Execute and judge it."""
@@ -82,9 +83,9 @@ class Golden:
         located = replace(located, scenario=Scenario.model_validate_json(encode(value)))
         plan = plan_runs((located,), seed=1)
         buffer = SpanBuffer(plan.runs[0].run_id)
-        under_test = bootstrap.UnderTest.of(self.command)
+        under_test = replace(bootstrap.UnderTest.of(self.command), models=self.models)
         bench = Bench(
-            bootstrap.Composer(configuration, self._agent(), under_test.agent.name),
+            bootstrap.Composer(configuration, self._agent(), under_test.agent.name, self.models),
             pack,
             plan.digest,
             redact=self.redact(pack),

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from arh import bootstrap
+from arh.bootstrap.live_models import LiveModels
 from arh.decision.gates import decide
 from arh.decision.metrics import compute
 from arh.decision.profile import LoadedProfile, load_profile
@@ -27,7 +28,18 @@ from arh.harness.reports import scorecard_bytes
 from arh.harness.vocabulary.rules import RULES
 from arh.ports.sue import Session
 from arh.records.control.scorecard import About, Scorecard
+from arh.records.decisions import (
+    Calls,
+    Decision,
+    Final,
+    Malformed,
+    ModelReply,
+    ModelRequest,
+    Served,
+    Usage,
+)
 from arh.records.messages import ToolRequest
+from arh.records.models import ModelSettings
 from arh.records.tasks import AgentReport, ProgressStopped, Task
 from arh.render.console import Console
 from arh.render.junit import junit
@@ -252,6 +264,29 @@ def test_no_sink_shows_a_secret_that_was_taken_for_a_name(shape: str) -> None:
     run = Golden(path=CREDIT, scenario=named).run()
 
     assert run.output.evidence.commits
+    assert shown(run, canary) == {}
+
+
+@pytest.mark.parametrize("shape", CANARIES)
+def test_no_sink_shows_what_a_live_model_or_its_server_says(shape: str) -> None:
+    """Neither in a call, a text or an answer, nor in what the server says of itself."""
+    canary = CANARIES[shape]
+    served = Served(canary, canary, canary, 1, canary, metered=True)
+    arguments = json.dumps({"account_id": canary})
+    decisions: list[Decision] = [
+        Calls((ToolRequest(canary, "get_account", arguments),), canary),
+        Malformed(canary),
+        Final(canary),
+    ]
+
+    class Saying:
+        def complete(self, _request: ModelRequest) -> ModelReply:
+            return ModelReply(decisions.pop(0), Usage(1, 1), 1, "openai:m", served)
+
+    run = Golden(models=LiveModels(ModelSettings("openai", "m"), Saying, {})).run()
+
+    assert decisions == []
+    assert len(run.events("model_answered")) == 3
     assert shown(run, canary) == {}
 
 
