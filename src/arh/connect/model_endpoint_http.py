@@ -93,18 +93,18 @@ class Listener:
         return self._ask(question)
 
     def _accept(self) -> None:
-        while not self._closing.is_set():
-            try:
+        # If nothing can be accepted any more, nobody shall wait to be.
+        with self._socket, suppress(OSError):
+            while not self._closing.is_set():
                 connection, address = self._socket.accept()
-            except OSError:
-                return
-            if self._closing.is_set() or len(self._live) >= CONNECTIONS_MAX:
-                connection.close()
-                continue
-            thread = threading.Thread(target=self._serve, args=(connection, address), daemon=True)
-            with self._lock:
-                self._live[connection] = thread
-            thread.start()
+                if self._closing.is_set() or len(self._live) >= CONNECTIONS_MAX:
+                    connection.close()
+                    continue
+                serve = threading.Thread(target=self._serve, args=(connection, address))
+                serve.daemon = True
+                with self._lock:
+                    self._live[connection] = serve
+                serve.start()
 
     def _serve(self, connection: socket.socket, address: object) -> None:
         try:

@@ -115,7 +115,8 @@ class Dialect(Protocol):
 class Wire(BaseModel):
     """Part of a request, of exact types; what only steers sampling is not declared or read."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, defer_build=True)
+    # Built at once: connections are threads, and the first of them must not build for all.
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
 def read_body(data: bytes) -> JsonValue | Fault:
