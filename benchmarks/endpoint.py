@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from arh.connect.model_endpoint import Asked, ModelEndpoint
+from arh.connect.model_endpoint.endpoint import Asked, ModelEndpoint
 from arh.ports.sue import Session
 from arh.records.messages import ToolRequest
 from arh.records.tasks import AgentReport, Task

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from arh.canonical import JsonValue
-from arh.connect.mcp_agent import ServedAgent
-from arh.connect.mcp_credentials import Principal
-from arh.connect.mcp_place import Place
+from arh.connect.mcp.agent import ServedAgent
+from arh.connect.mcp.credentials import Principal
+from arh.connect.mcp.place import Place
 from arh.testing.workbench import Exercise, Workbench
 from benchmarks.golden import ROOT
 from benchmarks.mcp_client import CALLS, WARM_UP

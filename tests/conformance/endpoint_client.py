@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from arh.canonical import Json
-from arh.connect.model_endpoint import Asked, ModelEndpoint
+from arh.connect.model_endpoint.endpoint import Asked, ModelEndpoint
 from arh.errors import RunStopped
 from arh.records.decisions import Decision, ModelReply, Usage
 from arh.records.messages import Message, ToolReply, ToolRequest

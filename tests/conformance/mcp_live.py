@@ -18,9 +18,9 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from arh.connect.mcp_agent import ServedAgent
-from arh.connect.mcp_credentials import Principal
-from arh.connect.mcp_place import Place
+from arh.connect.mcp.agent import ServedAgent
+from arh.connect.mcp.credentials import Principal
+from arh.connect.mcp.place import Place
 from arh.ports.sue import Agent, Session
 from arh.records.messages import ToolRequest
 from arh.records.outcomes import ToolOutcome

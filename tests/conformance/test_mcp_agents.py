@@ -18,8 +18,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from arh.canonical import Json
-from arh.connect.mcp_agent import McpCommandAgent, require_mcp
-from arh.connect.mcp_place import Place
+from arh.connect.mcp.agent import McpCommandAgent, require_mcp
+from arh.connect.mcp.place import Place
 from arh.errors import AuthoringError, RunStopped
 from arh.records.tasks import AgentReport
 from tests.conformance.mcp_live import ACCOUNT, PRINCIPAL, judged, live, request
@@ -198,7 +198,7 @@ def test_a_command_that_takes_too_long_is_killed() -> None:
 def test_nothing_is_imported_before_a_server_is_needed() -> None:
     """Commands start without the protocol's library, which takes a second, or is not there."""
     code = (
-        "import sys; import arh.bootstrap, arh.cli.run, arh.cli.serve, arh.connect.mcp_agent;"
+        "import sys; import arh.bootstrap, arh.cli.run, arh.cli.serve, arh.connect.mcp.agent;"
         "print([name for name in ('mcp', 'mcp_types', 'uvicorn', 'anyio') if name in sys.modules])"
     )
 

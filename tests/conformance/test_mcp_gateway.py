@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from arh import bootstrap
-from arh.connect.mcp_agent import hub
-from arh.connect.mcp_exchange import CHANGED, OVER, Exchange
-from arh.connect.mcp_messages import BODY_BYTES_MAX, KEY_META, MANIFEST_META
+from arh.connect.mcp.agent import hub
+from arh.connect.mcp.exchange import CHANGED, OVER, Exchange
+from arh.connect.mcp.messages import BODY_BYTES_MAX, KEY_META, MANIFEST_META
 from arh.records.execution import Tool
 from arh.records.messages import ToolSpec
 from arh.testing.workbench import Workbench

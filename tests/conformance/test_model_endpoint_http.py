@@ -13,9 +13,9 @@ from statistics import median
 
 import pytest
 
-from arh.connect.model_endpoint import Asked, ModelEndpoint
-from arh.connect.model_endpoint_http import CONNECTIONS_MAX
-from arh.connect.model_endpoint_wire import BODY_BYTES_MAX
+from arh.connect.model_endpoint.endpoint import Asked, ModelEndpoint
+from arh.connect.model_endpoint.http import CONNECTIONS_MAX
+from arh.connect.model_endpoint.wire import BODY_BYTES_MAX
 from arh.records.decisions import Final
 from tests.conformance.endpoint_client import (
     CHAT,

@@ -14,11 +14,11 @@ from arh import bootstrap
 from arh.canonical import Json
 from arh.cli.main import main
 from arh.connect.json_lines import JsonLinesAgent
-from arh.connect.mcp_agent import McpCommandAgent
-from arh.connect.mcp_credentials import Principal
-from arh.connect.mcp_exchange import Exchange
-from arh.connect.model_endpoint import Asked, Pace
-from arh.connect.model_endpoint_wire import Question
+from arh.connect.mcp.agent import McpCommandAgent
+from arh.connect.mcp.credentials import Principal
+from arh.connect.mcp.exchange import Exchange
+from arh.connect.model_endpoint.endpoint import Asked, Pace
+from arh.connect.model_endpoint.wire import Question
 from arh.errors import AuthoringError
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.pipeline import run_one

@@ -8,8 +8,8 @@ from pathlib import Path
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from arh.cli import serve
-from arh.connect import mcp_agent, mcp_server
-from arh.connect.mcp_messages import BODY_BYTES_MAX, END_TOOL, KEY_META, MANIFEST_META
+from arh.connect.mcp import agent, server
+from arh.connect.mcp.messages import BODY_BYTES_MAX, END_TOOL, KEY_META, MANIFEST_META
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "agents-mcp.md").read_text("utf-8")
 
@@ -18,14 +18,14 @@ def test_every_variable_of_a_command_is_in_the_table() -> None:
     """The table names each of them, and no other."""
     named = set(re.findall(r"^\| `(ARH_\w+)` \|", PAGE, flags=re.MULTILINE))
 
-    assert named == {mcp_agent.URL, mcp_agent.TOKEN, mcp_agent.STDIO, mcp_agent.CONFIG}
+    assert named == {agent.URL, agent.TOKEN, agent.STDIO, agent.CONFIG}
 
 
 def test_every_name_of_the_protocol_is_the_codes() -> None:
     """Resource, prompt, tool and metadata."""
     names = (
-        mcp_server.TASK_URI,
-        mcp_server.TASK_PROMPT,
+        server.TASK_URI,
+        server.TASK_PROMPT,
         END_TOOL,
         KEY_META,
         MANIFEST_META,

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from arh.canonical import Json, JsonValue
-from arh.connect import model_endpoint_http
 from arh.connect.json_lines import JsonLinesAgent
-from arh.connect.mcp_agent import McpCommandAgent
-from arh.connect.mcp_credentials import Principal
-from arh.connect.model_endpoint_wire import Dialect, Fault, Question
+from arh.connect.mcp.agent import McpCommandAgent
+from arh.connect.mcp.credentials import Principal
+from arh.connect.model_endpoint import http
+from arh.connect.model_endpoint.wire import Dialect, Fault, Question
 from arh.ports.sue import Agent
 from arh.records.decisions import Calls, Decision, Final, Refusal, Truncated
 from arh.records.messages import ToolRequest
@@ -44,8 +44,8 @@ def test_it_passes_the_golden_scenario_and_all_of_it_is_observed(
 ) -> None:
     """What it asked and what it called is on record; nothing reached the model another way."""
     asked: list[str] = []
-    told = {path: _Told(one, path, asked) for path, one in model_endpoint_http.DIALECTS.items()}
-    monkeypatch.setattr(model_endpoint_http, "DIALECTS", told)
+    told = {path: _Told(one, path, asked) for path, one in http.DIALECTS.items()}
+    monkeypatch.setattr(http, "DIALECTS", told)
 
     tried = run(framework, GOLDEN)
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arh.canonical import JsonValue, line
-from arh.connect.model_endpoint_http import DIALECTS
-from arh.connect.model_endpoint_wire import Answer, Fault, Question, Turn, read_body
+from arh.connect.model_endpoint.http import DIALECTS
+from arh.connect.model_endpoint.wire import Answer, Fault, Question, Turn, read_body
 from arh.records.decisions import Usage
 from arh.records.messages import ToolRequest
 from tests.conformance.endpoint_client import (

@@ -15,8 +15,8 @@ from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
 from arh.bootstrap.system import AgentFactory, reference_agent
 from arh.connect.callables import is_callable_name, load_callable
 from arh.connect.json_lines import JsonLinesAgent
-from arh.connect.mcp_agent import McpCommandAgent, require_mcp
-from arh.connect.mcp_credentials import Principal
+from arh.connect.mcp.agent import McpCommandAgent, require_mcp
+from arh.connect.mcp.credentials import Principal
 from arh.connect.process import check_command
 from arh.errors import AuthoringError, safe
 from arh.ports.sue import Agent

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from arh import bootstrap
 from arh.cli.run import found, shown
-from arh.connect.mcp_agent import CONFIG, TOKEN, URL, PipedAgent, ServedAgent
-from arh.connect.mcp_credentials import Principal
-from arh.connect.mcp_messages import END_TOOL
+from arh.connect.mcp.agent import CONFIG, TOKEN, URL, PipedAgent, ServedAgent
+from arh.connect.mcp.credentials import Principal
+from arh.connect.mcp.messages import END_TOOL
 from arh.errors import AuthoringError, safe
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.option_types import seconds
@@ -25,7 +25,7 @@ from arh.ports.sue import Agent
 from arh.records.tasks import Task
 
 if TYPE_CHECKING:
-    from arh.connect.mcp_place import Place
+    from arh.connect.mcp.place import Place
 
 SECONDS = 600
 
@@ -74,7 +74,7 @@ def _served(wall_s_max: int, config: str | None) -> bootstrap.MadeAgent:
         sys.stderr.write(f"arh: {task.task_id} of {task.actor} is served until it is ended\n")
         key = f"{TOKEN}={place.token}"
         if config is not None:
-            from arh.connect.mcp_place import client_config, private
+            from arh.connect.mcp.place import client_config, private
 
             private(Path(config), client_config(place.url, place.token))
             key = f"{CONFIG}={safe(config)}"

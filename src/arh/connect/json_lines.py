@@ -31,7 +31,7 @@ from arh.ports.sue import Session
 from arh.records.tasks import AgentReport, Task
 
 if TYPE_CHECKING:
-    from arh.connect.model_endpoint import Asked, ModelEndpoint
+    from arh.connect.model_endpoint.endpoint import Asked, ModelEndpoint
 
 LINE_BYTES_MAX: Final = 4 * 1024 * 1024
 LINES_MAX: Final = 8
@@ -148,7 +148,7 @@ class _Conversation:
 
 def _opened(hand_over: Callable[[Asked], None]) -> ModelEndpoint:
     """Return an open endpoint; what it needs is imported by those who use it."""
-    from arh.connect.model_endpoint import ModelEndpoint
+    from arh.connect.model_endpoint.endpoint import ModelEndpoint
 
     return ModelEndpoint(hand_over)
 

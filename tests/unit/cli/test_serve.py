@@ -8,7 +8,7 @@ import pytest
 
 from arh import bootstrap
 from arh.cli import serve
-from arh.connect.mcp_messages import END_TOOL
+from arh.connect.mcp.messages import END_TOOL
 from arh.errors import AuthoringError
 from arh.records.execution import Tool
 

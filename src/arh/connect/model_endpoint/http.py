@@ -21,10 +21,10 @@ from http.server import BaseHTTPRequestHandler
 from typing import Final
 
 from arh.canonical import JsonValue, line
-from arh.connect.model_endpoint_chat import ChatDialect
-from arh.connect.model_endpoint_messages import MessagesDialect
-from arh.connect.model_endpoint_responses import ResponsesDialect
-from arh.connect.model_endpoint_wire import (
+from arh.connect.model_endpoint.chat import ChatDialect
+from arh.connect.model_endpoint.messages import MessagesDialect
+from arh.connect.model_endpoint.responses import ResponsesDialect
+from arh.connect.model_endpoint.wire import (
     BODY_BYTES_MAX,
     Answer,
     Dialect,

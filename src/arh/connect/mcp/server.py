@@ -2,7 +2,7 @@
 
 Over the protocol library's low-level server, which leaves names, schemas and results to us. It
 decides nothing: a call goes to the run's exchange with its arguments as text, and comes back as the
-gateway's outcome. The message has passed the border (`mcp_messages`) before it gets here.
+gateway's outcome. The message has passed the border (`messages`) before it gets here.
 
 This module imports the library, which takes a second: it is imported when a server is needed.
 """
@@ -20,8 +20,8 @@ from mcp.shared.exceptions import MCPError
 from arh import __version__
 from arh.canonical import Json, JsonValue, Refused, line, parse
 from arh.connect import wire
-from arh.connect.mcp_exchange import CHANGED, Exchange
-from arh.connect.mcp_messages import END_TOOL, INVALID_PARAMS, KEY_META, MANIFEST_META
+from arh.connect.mcp.exchange import CHANGED, Exchange
+from arh.connect.mcp.messages import END_TOOL, INVALID_PARAMS, KEY_META, MANIFEST_META
 from arh.records.messages import ToolSpec
 from arh.records.outcomes import ToolOutcome
 from arh.records.tasks import AGENT_ENDS

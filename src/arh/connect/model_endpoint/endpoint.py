@@ -23,8 +23,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from arh.connect.model_endpoint_http import Listener
-from arh.connect.model_endpoint_wire import Answer, Fault, Question, turn_of
+from arh.connect.model_endpoint.http import Listener
+from arh.connect.model_endpoint.wire import Answer, Fault, Question, turn_of
 from arh.ports.sue import Session
 from arh.records.tasks import Task
 

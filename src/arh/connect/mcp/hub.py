@@ -1,10 +1,10 @@
 """The one server of a process: a loop in a thread of its own, which only the loopback can reach.
 
 It listens twice: for streamable HTTP, and for the bridges of clients that speak over a pipe
-(`mcp_bridge`). Each task opens a place at it: an address and a credential of its own, behind which
+(`bridge`). Each task opens a place at it: an address and a credential of its own, behind which
 is a server that knows this one task. Nothing is shared between places but the loop.
 
-Every message passes the border before the protocol library sees it (`mcp_border`, `mcp_messages`).
+Every message passes the border before the protocol library sees it (`border`, `messages`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from arh.canonical import line
-from arh.connect import mcp_bridge
-from arh.connect.mcp_border import DOUBTS, UNCOVERED, Border, Refusal, too_large, uncovered
-from arh.connect.mcp_credentials import Credential, Credentials, Principal
-from arh.connect.mcp_exchange import Exchange
-from arh.connect.mcp_http import Receive, Scope, Send, handed_on, send_refusal, whole_body
-from arh.connect.mcp_lines import LineConnection, Read
-from arh.connect.mcp_messages import BODY_BYTES_MAX, INVALID_REQUEST, Faulty, Taken, take
-from arh.connect.mcp_place import Place, client_config, private
-from arh.connect.mcp_server import server_of
+from arh.connect.mcp import bridge
+from arh.connect.mcp.border import DOUBTS, UNCOVERED, Border, Refusal, too_large, uncovered
+from arh.connect.mcp.credentials import Credential, Credentials, Principal
+from arh.connect.mcp.exchange import Exchange
+from arh.connect.mcp.http import Receive, Scope, Send, handed_on, send_refusal, whole_body
+from arh.connect.mcp.lines import LineConnection, Read
+from arh.connect.mcp.messages import BODY_BYTES_MAX, INVALID_REQUEST, Faulty, Taken, take
+from arh.connect.mcp.place import Place, client_config, private
+from arh.connect.mcp.server import server_of
 
 CONNECTIONS_MAX: Final = 64
 START_S_MAX: Final = 30
@@ -80,7 +80,7 @@ class Hub:
         folder = Path(tempfile.mkdtemp(prefix="arh-mcp-"))
         server = server_of(exchange, ends=ends)
         link = private(folder / "link.json", {"port": self.link_port, "token": token})
-        words = (sys.executable, "-IS", mcp_bridge.__file__, str(link))
+        words = (sys.executable, "-IS", bridge.__file__, str(link))
         config = private(folder / "mcp.json", client_config(url, token))
         manager = StreamableHTTPSessionManager(
             server,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from arh.connect.mcp_http import whole_body
-from arh.connect.mcp_messages import BODY_BYTES_MAX
+from arh.connect.mcp.http import whole_body
+from arh.connect.mcp.messages import BODY_BYTES_MAX
 
 HALF = BODY_BYTES_MAX // 2
 

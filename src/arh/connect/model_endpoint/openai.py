@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from arh.connect.model_endpoint_wire import Data, Fault, Wire
+from arh.connect.model_endpoint.wire import Data, Fault, Wire
 from arh.errors import quoted
 
 # By reason: the status, the error's type and its code.

@@ -29,7 +29,7 @@ from arh.records.outcomes import ToolOutcome
 from arh.records.tasks import AgentReport, Task
 
 if TYPE_CHECKING:
-    from arh.connect.model_endpoint import Asked
+    from arh.connect.model_endpoint.endpoint import Asked
 
 UNDER_WAY_MAX: Final = 64
 

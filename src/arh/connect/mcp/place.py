@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from arh.connect.mcp_server import McpServer
+from arh.connect.mcp.server import McpServer
 
 
 class UnderWay:

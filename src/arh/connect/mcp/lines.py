@@ -13,8 +13,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from arh.canonical import line
-from arh.connect.mcp_messages import INVALID_REQUEST, Faulty, Taken
-from arh.connect.mcp_place import Place
+from arh.connect.mcp.messages import INVALID_REQUEST, Faulty, Taken
+from arh.connect.mcp.place import Place
 
 Read: TypeAlias = Callable[[bytes], Taken | Faulty]
 

@@ -8,13 +8,13 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from arh.canonical import JsonValue
-from arh.connect.model_endpoint_openai import (
+from arh.connect.model_endpoint.openai import (
     Offered,
     openai_fault,
     refused_choice,
     refused_tools,
 )
-from arh.connect.model_endpoint_wire import (
+from arh.connect.model_endpoint.wire import (
     Answer,
     Data,
     Fault,

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 import pytest
 
 from arh.canonical import Json
-from arh.connect.mcp_exchange import (
+from arh.connect.mcp.exchange import (
     CHANGED,
     CROWDED,
     OVER,

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arh.canonical import JsonValue
-from arh.connect import mcp_messages
-from arh.connect.mcp_messages import KEY_META, Faulty, Taken, take
+from arh.connect.mcp import messages
+from arh.connect.mcp.messages import KEY_META, Faulty, Taken, take
 from arh.tools.arguments import read_arguments
 
 
@@ -139,11 +139,11 @@ def test_two_params_are_not_one_call() -> None:
 def test_a_message_has_a_greatest_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """A longer one is refused before it is read; one that just fits is taken."""
     body = call('{"account_id":"A-1007"}')
-    monkeypatch.setattr(mcp_messages, "BODY_BYTES_MAX", len(body))
+    monkeypatch.setattr(messages, "BODY_BYTES_MAX", len(body))
 
     assert isinstance(take(body), Taken)
     assert take(body + b" ") == Faulty(
-        mcp_messages.INVALID_REQUEST, "a message is longer than the gateway takes"
+        messages.INVALID_REQUEST, "a message is longer than the gateway takes"
     )
 
 
@@ -170,5 +170,5 @@ def test_an_error_is_addressed_to_whoever_asked() -> None:
     assert taken.answer() == {
         "jsonrpc": "2.0",
         "id": 7,
-        "error": {"code": mcp_messages.INVALID_PARAMS, "message": "a call has no `params`"},
+        "error": {"code": messages.INVALID_PARAMS, "message": "a call has no `params`"},
     }

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from arh.canonical import JsonValue, Refused, line, parse
-from arh.connect.model_endpoint_wire import (
+from arh.connect.model_endpoint.wire import (
     Answer,
     Data,
     Fault,

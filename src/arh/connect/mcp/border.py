@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from arh.canonical import line
-from arh.connect.mcp_credentials import TASK, TOOLS, Credential, Credentials, Doubt
-from arh.connect.mcp_messages import BODY_BYTES_MAX, Faulty, Taken, take
+from arh.connect.mcp.credentials import TASK, TOOLS, Credential, Credentials, Doubt
+from arh.connect.mcp.messages import BODY_BYTES_MAX, Faulty, Taken, take
 
 NEEDS: Final[Mapping[str, str]] = {
     "tools/list": TOOLS,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arh.connect.mcp_border import Border, Refusal
-from arh.connect.mcp_credentials import SCOPES, TASK, TOOLS, Credential, Credentials, Principal
-from arh.connect.mcp_messages import BODY_BYTES_MAX, Taken
+from arh.connect.mcp.border import Border, Refusal
+from arh.connect.mcp.credentials import SCOPES, TASK, TOOLS, Credential, Credentials, Principal
+from arh.connect.mcp.messages import BODY_BYTES_MAX, Taken
 
 ANNA = Principal("anna", "support-agent", "tenant-a")
 PORT = 4711

@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Final
 
 from arh.canonical import Refused, line, parse
 from arh.connect import wire
-from arh.connect.mcp_credentials import Principal
-from arh.connect.mcp_exchange import Exchange
+from arh.connect.mcp.credentials import Principal
+from arh.connect.mcp.exchange import Exchange
 from arh.connect.process import GRACE_MS, AgentProcess, Launch, in_background, keep
 from arh.errors import AuthoringError, RunStopped
 from arh.ports.sue import Session
@@ -26,8 +26,8 @@ from arh.records.tasks import AgentReport, Task
 from arh.sim.clock import wall_ms
 
 if TYPE_CHECKING:
-    from arh.connect.mcp_hub import Hub
-    from arh.connect.mcp_place import Place
+    from arh.connect.mcp.hub import Hub
+    from arh.connect.mcp.place import Place
 
 CONFIG: Final = "ARH_MCP_CONFIG"
 URL: Final = "ARH_MCP_URL"
@@ -58,7 +58,7 @@ def hub() -> Hub:
         AuthoringError: The library that it needs is not installed.
     """
     require_mcp()
-    from arh.connect.mcp_hub import shared_hub
+    from arh.connect.mcp.hub import shared_hub
 
     return shared_hub()
 
@@ -128,7 +128,7 @@ def _model_side(exchange: Exchange, *, wanted: bool) -> Iterator[Mapping[str, st
     if not wanted:
         yield {}
         return
-    from arh.connect.model_endpoint import ModelEndpoint
+    from arh.connect.model_endpoint.endpoint import ModelEndpoint
 
     with closing(ModelEndpoint(exchange.hand_over)) as endpoint:
         yield endpoint.environment()

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from arh.connect.mcp_border import Refusal
-from arh.connect.mcp_messages import BODY_BYTES_MAX
-from arh.connect.mcp_place import Place
+from arh.connect.mcp.border import Refusal
+from arh.connect.mcp.messages import BODY_BYTES_MAX
+from arh.connect.mcp.place import Place
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]

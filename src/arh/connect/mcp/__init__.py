@@ -1,0 +1,1 @@
+"""The gateway served to an agent as an MCP server, over streamable HTTP and stdio."""
