@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from arh.canonical import Refused, parse
 from arh.errors import AuthoringError, quoted, safe
@@ -166,6 +165,8 @@ def guarded(work: Callable[[], int]) -> int:
 
 def _put(path: Path, text: str) -> bool:
     """Put the text in the file's place, whole or not at all."""
+    from tempfile import NamedTemporaryFile
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():  # a device, a pipe: written as it is

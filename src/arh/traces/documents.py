@@ -135,7 +135,7 @@ def _yaml(text: bytes, source: str) -> JsonValue:
 
 def _load(text: bytes) -> object:
     """Return what a YAML text says, once its events are known to be few and not deep."""
-    from ruamel.yaml import YAML  # noqa: PLC0415 - 20 ms that only cassettes need
+    from ruamel.yaml import YAML
 
     depth = 0
     for count, event in enumerate(YAML(typ="safe", pure=True).parse(text)):

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
-from typing import Final, Literal, TypeAlias
-
-from pydantic_core import to_json
+from typing import Final, Literal, TypeAlias, final
 
 from arh.canonical import JsonValue
 from arh.traces.trace import Step, Trace, TraceRefused
 
 Compat: TypeAlias = Literal["0.2"]
+FEW: Final = 500
 
 # Enough digits for the sum of any doubles that are no larger than 2^53: nothing is ever rounded.
 _EXACT: Final = Context(prec=800)
@@ -129,8 +128,10 @@ def all_texts(values: list[JsonValue]) -> str:
     again by replacing, which takes half the time of walking.
     """
     try:
-        data = to_json(values)
+        data = _ENCODER.encode(values)
     except ValueError:
+        data = None
+    if data is None:
         return "\n".join(_gathered(values))
     data = data.replace(b"\\\\", b"\0") if b"\\" in data else data
     if b"\\" in data:
@@ -139,6 +140,35 @@ def all_texts(values: list[JsonValue]) -> str:
         if b"\\" in data:
             return "\n".join(_gathered(values))
     return data.replace(b'"', b"\n").replace(b"\1", b'"').replace(b"\0", b"\\").decode()
+
+
+@final
+class _Encoder:
+    """The C encoder, once there is enough to encode: importing it takes 40 ms."""
+
+    __slots__ = ("_encode", "_left")
+
+    def __init__(self) -> None:
+        self._left = FEW
+        self._encode: Callable[[object], bytes] | None = None
+
+    def encode(self, values: list[JsonValue]) -> bytes | None:
+        """Return the values as JSON, or `None` while they are few."""
+        if self._encode is None:
+            self._left -= 1
+            if self._left >= 0:
+                return None
+            self._encode = _c_encoder()
+        return self._encode(values)
+
+
+def _c_encoder() -> Callable[[object], bytes]:
+    from pydantic_core import to_json
+
+    return to_json
+
+
+_ENCODER: Final = _Encoder()
 
 
 def _gathered(values: list[JsonValue]) -> list[str]:

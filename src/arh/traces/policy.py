@@ -208,7 +208,7 @@ def _pattern_hint(pattern: str) -> str:
 def _assertions(form: Form) -> tuple[Assertion, ...]:
     if form.data.get("assertions") is None and form.data.get("expected") is None:
         return ()
-    from arh.traces.assertions import read_assertions  # noqa: PLC0415 - 20 ms that few need
+    from arh.traces.assertions import read_assertions
 
     return read_assertions(form)
 

@@ -50,7 +50,7 @@ def read_assertions_file(data: bytes, file: str) -> tuple[Assertion, ...]:
     Raises:
         AuthoringError: They state none; says all mistakes, each with its line and field.
     """
-    from arh.traces.assertions import assertions_from_dict  # noqa: PLC0415 - 20 ms that few need
+    from arh.traces.assertions import assertions_from_dict
 
     return _read(data, file, assertions_from_dict)
 
@@ -87,7 +87,7 @@ def _read(data: bytes, file: str, build: Callable[[JsonValue], T]) -> T:
 
 
 def _read_yaml(data: bytes, file: str, build: Callable[[JsonValue], T]) -> T:
-    from arh.decision.yaml_reader import read_yaml  # noqa: PLC0415 - 20 ms that JSON does not need
+    from arh.decision.yaml_reader import read_yaml
 
     document = read_yaml(data, file=file)
     try:

@@ -36,7 +36,7 @@ def _answer(use: str, pattern: str, text: str) -> bool | list[int]:
 def _limit() -> None:
     """The process is ended by the system when it exceeds its limits."""
     with suppress(ImportError, ValueError, OSError):
-        import resource  # noqa: PLC0415 - not on every system
+        import resource
 
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS_MAX, CPU_SECONDS_MAX))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))

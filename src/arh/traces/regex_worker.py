@@ -9,14 +9,16 @@ trace: text that was not scanned is not known to be safe.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from functools import lru_cache
 from pathlib import Path
 from threading import Timer
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from arh.traces import patterns
+
+if TYPE_CHECKING:
+    import subprocess
 
 ANSWER_SECONDS_MAX: Final = 5.0
 RESTARTS_MAX: Final = 2
@@ -79,6 +81,8 @@ class Worker:
 
 
 def _started() -> subprocess.Popen[bytes]:
+    import subprocess
+
     return subprocess.Popen(  # noqa: S603 - our own script, with this interpreter
         [sys.executable, "-I", str(_SCRIPT)],
         stdin=subprocess.PIPE,

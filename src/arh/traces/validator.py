@@ -101,7 +101,7 @@ def _judged(
     if not facts.compat:
         judged += [reading.judge(facts)]
     if policy.assertions:
-        from arh.traces.rules import assertions  # noqa: PLC0415 - 20 ms that few policies need
+        from arh.traces.rules import assertions
 
         judged += [assertions.judge(facts, policy.assertions)]
     return judged, coverage
