@@ -11,9 +11,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from arh.traces.policy import Policy
-from arh.traces.source import read_traces
-from arh.traces.validator import validate_trace
+from arh.traces.authoring.policy import Policy
+from arh.traces.judging.validator import validate_trace
+from arh.traces.reading.source import read_traces
 from benchmarks.golden import ROOT
 from benchmarks.measuring import Row, cpu_us
 from benchmarks.starts import cpu_ms
@@ -27,9 +27,9 @@ ROUNDS = 3
 READ = Policy.from_dict(POLICY)
 PEAK = """
 import sys
-from arh.traces.source import read_traces
-from arh.traces.policy import Policy
-from arh.traces.validator import validate_trace
+from arh.traces.reading.source import read_traces
+from arh.traces.authoring.policy import Policy
+from arh.traces.judging.validator import validate_trace
 from benchmarks.trace_workload import POLICY
 def peak():
     return next(int(x.split()[1]) for x in open("/proc/self/status") if x.startswith("VmHWM"))

@@ -16,7 +16,7 @@ from arh.decision.scorecard import schema as scorecard_schema
 from arh.records.control.gate import Profile
 from arh.records.control.scenario import Scenario
 from arh.records.envelope import ResponseEnvelope
-from arh.traces.published import assertions_schema, policy_schema, trace_schema
+from arh.traces.authoring.published import assertions_schema, policy_schema, trace_schema
 
 FOLDER = Path(__file__).resolve().parents[1] / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

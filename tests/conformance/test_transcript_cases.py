@@ -17,9 +17,9 @@ import pytest
 from arh.canonical import encode
 from arh.errors import AuthoringError
 from arh.traces import Policy, TraceReport, validate_trace
-from arh.traces.detection import read_document
-from arh.traces.source import read_traces
-from arh.traces.texts import texts
+from arh.traces.mapping.texts import texts
+from arh.traces.reading.detection import read_document
+from arh.traces.reading.source import read_traces
 from arh.traces.trace import Step, Trace
 
 ROOT: Final = Path(__file__).parents[2]

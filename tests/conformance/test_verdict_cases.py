@@ -15,7 +15,7 @@ import pytest
 
 from arh.errors import AuthoringError
 from arh.traces import Policy, Trace, compare_reports, evaluate_gate, validate_trace
-from arh.traces.source import read_traces
+from arh.traces.reading.source import read_traces
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(os.environ.get("ARH_SHARED", ROOT.parent / "shared")) / "cases/transcript-cases.jsonl"

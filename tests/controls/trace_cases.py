@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from arh.traces.policy import Policy
-from arh.traces.report import TraceReport
+from arh.traces.authoring.policy import Policy
+from arh.traces.judging.report import TraceReport
+from arh.traces.judging.validator import validate_trace
 from arh.traces.trace import Note, Trace
-from arh.traces.validator import validate_trace
 
 GONE = object()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.detection import BUILT_IN, read_document
+from arh.traces.reading.detection import BUILT_IN, read_document
 from arh.traces.trace import Step
 from tests.unit.traces.formats.samples import SAMPLES, STREAMS
 from tests.unit.traces.formats.writers import WRITERS, Call, Talk, Turn, mcp_jsonrpc

@@ -9,8 +9,8 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from ruamel.yaml import YAML
 
-from arh.traces.assertions import TYPES, assertions_from_dict
-from arh.traces.policy import Policy
+from arh.traces.authoring.assertions import TYPES, assertions_from_dict
+from arh.traces.authoring.policy import Policy
 from arh.traces.registry import RULES
 from tools.trace_rules import PAGE, page_text
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 
 from arh.traces import Policy, validate_trace
-from arh.traces.detection import read_document
-from arh.traces.source import read_traces
+from arh.traces.reading.detection import read_document
+from arh.traces.reading.source import read_traces
 from arh.traces.trace import Trace
 from tests.e2e.conftest import Project
 from tests.unit.traces.formats.test_verdicts import verdict

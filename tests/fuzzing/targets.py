@@ -18,12 +18,15 @@ from markdown_it import MarkdownIt
 
 from arh.canonical import JsonValue, Refused, encode, parse
 from arh.errors import AuthoringError
+from arh.traces.authoring.policy import Policy
+from arh.traces.authoring.policy_files import read_policy
 from arh.traces.canonical_form import trace_document
-from arh.traces.compare import compare_reports
-from arh.traces.detection import AUTO, BUILT_IN
-from arh.traces.gate import evaluate_gate
-from arh.traces.policy import Policy
-from arh.traces.policy_files import read_policy
+from arh.traces.comparing.compare import compare_reports
+from arh.traces.comparing.gate import evaluate_gate
+from arh.traces.judging.report import TraceReport
+from arh.traces.judging.validator import validate_trace
+from arh.traces.reading.detection import AUTO, BUILT_IN
+from arh.traces.reading.source import read_traces
 from arh.traces.rendering.comparison import console_comparison, markdown_comparison
 from arh.traces.rendering.console import console_report
 from arh.traces.rendering.html import html_report
@@ -31,10 +34,7 @@ from arh.traces.rendering.junit import junit_report
 from arh.traces.rendering.markdown import markdown_report
 from arh.traces.rendering.run import Placed, TraceRun, run_document, run_text
 from arh.traces.rendering.sarif import sarif_report
-from arh.traces.report import TraceReport
-from arh.traces.source import read_traces
 from arh.traces.trace import Trace
-from arh.traces.validator import validate_trace
 from benchmarks.trace_workload import POLICY, trace
 from tests.unit.traces.formats.samples import SAMPLES, STREAMS
 

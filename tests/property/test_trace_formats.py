@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from arh.canonical import JsonValue, encode
 from arh.errors import AuthoringError
-from arh.traces.detection import BUILT_IN
-from arh.traces.reader import Reader
-from arh.traces.source import read_traces
+from arh.traces.reading.detection import BUILT_IN
+from arh.traces.reading.reader import Reader
+from arh.traces.reading.source import read_traces
 from arh.traces.trace import Trace, TraceRefused
 from tests.unit.traces.formats.conservation import lost
 from tests.unit.traces.formats.samples import SAMPLES, STREAMS

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from arh.canonical import JsonValue
 from arh.errors import AuthoringError
-from arh.traces.assertions import assertions_from_dict
-from arh.traces.compare import compare_reports
-from arh.traces.facts import all_texts
-from arh.traces.gate import evaluate_gate
-from arh.traces.policy import Policy
-from arh.traces.published import assertions_schema, policy_schema, trace_schema
-from arh.traces.report import TraceReport, report_document
-from arh.traces.rules import flow, safety, schema
+from arh.traces.authoring.assertions import assertions_from_dict
+from arh.traces.authoring.policy import Policy
+from arh.traces.authoring.published import assertions_schema, policy_schema, trace_schema
+from arh.traces.comparing.compare import compare_reports
+from arh.traces.comparing.gate import evaluate_gate
+from arh.traces.judging.facts import all_texts
+from arh.traces.judging.report import TraceReport, report_document
+from arh.traces.judging.rules import flow, safety, schema
+from arh.traces.judging.validator import validate_trace
 from arh.traces.trace import Trace
-from arh.traces.validator import validate_trace
 from tests.controls.trace_cases import POLICY, TRACE, edited
 
 TEXTS = st.sampled_from(
@@ -178,7 +178,7 @@ def test_a_report_compares_equal_to_itself(
 @given(st.lists(VALUES, max_size=4))
 def test_all_texts_hold_every_text(values: list[JsonValue]) -> None:
     """Also those with quotes, line feeds and escapes in them."""
-    from arh.traces.facts import keys, strings  # noqa: PLC0415 - beside its use
+    from arh.traces.judging.facts import keys, strings  # noqa: PLC0415 - beside its use
 
     text = all_texts(values)
 

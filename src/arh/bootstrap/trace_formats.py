@@ -7,8 +7,8 @@ from importlib.metadata import EntryPoint, entry_points
 
 from arh.errors import AuthoringError, safe
 from arh.foreign import ForeignFailure, call
-from arh.traces.detection import all_readers
-from arh.traces.reader import ENTRY_POINT_GROUP, Reader
+from arh.traces.reading.detection import all_readers
+from arh.traces.reading.reader import ENTRY_POINT_GROUP, Reader
 
 
 def trace_readers() -> tuple[Reader, ...]:

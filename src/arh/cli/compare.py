@@ -11,8 +11,8 @@ from typing import Final
 
 from arh.cli import trace_options as options
 from arh.errors import AuthoringError
-from arh.traces.compare import compare_reports
-from arh.traces.gate import MODES, comparison_document, evaluate_gate
+from arh.traces.comparing.compare import compare_reports
+from arh.traces.comparing.gate import MODES, comparison_document, evaluate_gate
 from arh.traces.rendering.comparison import console_comparison, markdown_comparison
 from arh.traces.rendering.run import run_document
 

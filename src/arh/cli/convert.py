@@ -12,9 +12,9 @@ from arh.canonical import JsonValue
 from arh.cli import trace_options as options
 from arh.errors import AuthoringError, safe
 from arh.traces.canonical_form import trace_document
-from arh.traces.detection import AUTO
-from arh.traces.inputs import find_recordings
-from arh.traces.judging import read
+from arh.traces.pipeline import read
+from arh.traces.reading.detection import AUTO
+from arh.traces.reading.inputs import find_recordings
 from arh.traces.trace import Trace
 
 

@@ -23,13 +23,13 @@ from arh.errors import AuthoringError
 from arh.render.text import console
 from arh.security.policy import PolicySet, read_policy
 from arh.security.replay import Known, PolicyReplay, Replayed
-from arh.traces.inputs import Recorded, find_recordings
-from arh.traces.judging import read, refused
-from arh.traces.policy import Policy
-from arh.traces.policy_lint import Useless, asked_rules, lint_policy
+from arh.traces.authoring.policy import Policy
+from arh.traces.authoring.policy_lint import Useless, asked_rules, lint_policy
+from arh.traces.judging.validator import validate_trace
+from arh.traces.pipeline import read, refused
+from arh.traces.reading.inputs import Recorded, find_recordings
 from arh.traces.rendering.run import Unjudged
 from arh.traces.trace import Step, Trace
-from arh.traces.validator import validate_trace
 
 SHOWN_MAX: Final = 500
 AUTHORIZATION_BYTES_MAX: Final = 4 * 2**20

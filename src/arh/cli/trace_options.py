@@ -10,15 +10,15 @@ from pathlib import Path
 
 from arh.canonical import Refused, parse
 from arh.errors import AuthoringError, quoted, safe
-from arh.traces import policy_files
-from arh.traces.detection import AUTO, BUILT_IN
-from arh.traces.facts import Compat
-from arh.traces.inputs import find_recordings
-from arh.traces.judging import Judge
-from arh.traces.policy import Policy
-from arh.traces.reader import Reader
+from arh.traces.authoring import policy_files
+from arh.traces.authoring.policy import Policy
+from arh.traces.judging.facts import Compat
+from arh.traces.judging.validator import FAIL_UNDER, SCORE_MAX
+from arh.traces.pipeline import Judge
+from arh.traces.reading.detection import AUTO, BUILT_IN
+from arh.traces.reading.inputs import find_recordings
+from arh.traces.reading.reader import Reader
 from arh.traces.rendering.run import TraceRun
-from arh.traces.validator import FAIL_UNDER, SCORE_MAX
 
 PASSED, FAILED, USAGE = 0, 1, 2
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from arh.traces.compare import compare_reports as compare_reports
-    from arh.traces.gate import evaluate_gate as evaluate_gate
-    from arh.traces.policy import Policy as Policy
+    from arh.traces.authoring.policy import Policy as Policy
+    from arh.traces.comparing.compare import compare_reports as compare_reports
+    from arh.traces.comparing.gate import evaluate_gate as evaluate_gate
+    from arh.traces.judging.report import TraceReport as TraceReport
+    from arh.traces.judging.validator import validate_trace as validate_trace
     from arh.traces.pytest_support import assert_trace as assert_trace
     from arh.traces.registry import RULES as RULES
     from arh.traces.registry import Rule as Rule
-    from arh.traces.report import TraceReport as TraceReport
     from arh.traces.trace import Note as Note
     from arh.traces.trace import Step as Step
     from arh.traces.trace import Trace as Trace
-    from arh.traces.validator import validate_trace as validate_trace
 
 __all__ = [
     "RULES",
@@ -47,7 +47,7 @@ def __getattr__(name: str) -> object:
 
         return getattr(registry, name)
     if name in {"compare_reports", "evaluate_gate"}:
-        from arh.traces import gate
+        from arh.traces.comparing import gate
 
         return getattr(gate, name)
     if name in {"Policy", "TraceReport", "assert_trace", "validate_trace"}:

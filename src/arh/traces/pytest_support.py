@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from arh.errors import safe
-from arh.traces.policy import Policy
-from arh.traces.report import TraceReport
+from arh.traces.authoring.policy import Policy
+from arh.traces.judging.report import TraceReport
+from arh.traces.judging.validator import FAIL_UNDER, validate_trace
 from arh.traces.trace import Trace
-from arh.traces.validator import FAIL_UNDER, validate_trace
 
 SHOWN_MAX: Final = 20
 

@@ -34,8 +34,8 @@ from arh.records.control.scenario import (
     ResponseRules,
     Scenario,
 )
-from arh.traces.assertions import read_assertions
-from arh.traces.forms import Form
+from arh.traces.authoring.assertions import read_assertions
+from arh.traces.authoring.forms import Form
 
 _X: Final = "expectations"
 _TRAJECTORY: Final = f"{_X}.trajectory"

@@ -15,8 +15,8 @@ from arh.harness.vocabulary.rules import finding
 from arh.records.control.evidence import CallEvidence, Evidence
 from arh.records.control.scenario import Scenario
 from arh.records.control.verdict import Finding
-from arh.traces.asserting import Call, Recorded
-from arh.traces.assertions import assertions_from_dict
+from arh.traces.authoring.asserting import Call, Recorded
+from arh.traces.authoring.assertions import assertions_from_dict
 
 UNKNOWN: Final = "unknown"
 

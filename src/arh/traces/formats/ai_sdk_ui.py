@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly, Result, give
-from arh.traces.conversation import conversation, wrapper
-from arh.traces.fields import Fields
-from arh.traces.texts import texts, word
+from arh.traces.mapping.assembly import Assembly, Result, give
+from arh.traces.mapping.conversation import conversation, wrapper
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.texts import texts, word
 from arh.traces.trace import Trace
 
 

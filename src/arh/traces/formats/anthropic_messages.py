@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly
-from arh.traces.blocks import BOOKKEEPING, read_message
-from arh.traces.conversation import conversation, foreign, marks, wrapper
-from arh.traces.fields import Fields
+from arh.traces.mapping.assembly import Assembly
+from arh.traces.mapping.blocks import BOOKKEEPING, read_message
+from arh.traces.mapping.conversation import conversation, foreign, marks, wrapper
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.texts import word
 from arh.traces.streams.messages import is_message_stream, join_message_events
-from arh.traces.texts import word
 from arh.traces.trace import Trace
 
 _OWN: Final = frozenset({"anthropic-messages"})

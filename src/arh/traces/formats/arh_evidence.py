@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly, Draft, Result, give
-from arh.traces.fields import Fields
-from arh.traces.texts import json_text, texts, word
-from arh.traces.times import between_ms
+from arh.traces.mapping.assembly import Assembly, Draft, Result, give
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.texts import json_text, texts, word
+from arh.traces.mapping.times import between_ms
+from arh.traces.mapping.usage import Usage
 from arh.traces.trace import JsonObject, Trace
-from arh.traces.usage import Usage
 
 _FIRST: Final = "run_started"
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly, Result
-from arh.traces.conversation import conversation, foreign, marks, wrapper
-from arh.traces.fields import Fields
-from arh.traces.media import note_media
+from arh.traces.mapping.assembly import Assembly, Result
+from arh.traces.mapping.conversation import conversation, foreign, marks, wrapper
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.media import note_media
+from arh.traces.mapping.texts import texts
+from arh.traces.mapping.usage import Usage, with_cached
 from arh.traces.streams.converse import is_converse_stream, join_converse_events
-from arh.traces.texts import texts
 from arh.traces.trace import JsonObject, Trace
-from arh.traces.usage import Usage, with_cached
 
 _OWN: Final = frozenset({"bedrock-converse"})
 

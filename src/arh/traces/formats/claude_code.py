@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly
-from arh.traces.blocks import BOOKKEEPING, read_message
-from arh.traces.fields import Fields
-from arh.traces.texts import texts, word
-from arh.traces.times import iso_ms
+from arh.traces.mapping.assembly import Assembly
+from arh.traces.mapping.blocks import BOOKKEEPING, read_message
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.texts import texts, word
+from arh.traces.mapping.times import iso_ms
 from arh.traces.trace import JsonObject, Trace
 
 _SPEAKING: Final = frozenset({"user", "assistant"})

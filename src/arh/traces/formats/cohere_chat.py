@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly, Result
-from arh.traces.conversation import CHAT_ROLES, conversation, foreign, marks, wrapper
-from arh.traces.fields import Fields
+from arh.traces.mapping.assembly import Assembly, Result
+from arh.traces.mapping.conversation import CHAT_ROLES, conversation, foreign, marks, wrapper
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.texts import texts
+from arh.traces.mapping.usage import Usage
 from arh.traces.streams.cohere import is_cohere_stream, join_cohere_events
-from arh.traces.texts import texts
 from arh.traces.trace import JsonObject, Trace
-from arh.traces.usage import Usage
 
 _OWN: Final = frozenset({"cohere-chat", "openai-chat"})
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly, Result
-from arh.traces.conversation import beside, wrapper
-from arh.traces.fields import Fields
-from arh.traces.texts import texts, word
-from arh.traces.times import seconds_ms
+from arh.traces.mapping.assembly import Assembly, Result
+from arh.traces.mapping.conversation import beside, wrapper
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.texts import texts, word
+from arh.traces.mapping.times import seconds_ms
+from arh.traces.mapping.usage import Usage, add, with_cached
 from arh.traces.trace import JsonObject, Trace
-from arh.traces.usage import Usage, add, with_cached
 
 
 class Gemini:

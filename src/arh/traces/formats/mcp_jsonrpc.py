@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly, Draft, Result, give
-from arh.traces.fields import Fields
-from arh.traces.media import note_media
-from arh.traces.texts import texts, word
-from arh.traces.times import iso_ms
+from arh.traces.mapping.assembly import Assembly, Draft, Result, give
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.media import note_media
+from arh.traces.mapping.texts import texts, word
+from arh.traces.mapping.times import iso_ms
 from arh.traces.trace import JsonObject, Trace
 
 _ENVELOPES: Final = ("message", "payload", "data", "rpc")

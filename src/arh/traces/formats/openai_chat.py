@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly, Result
-from arh.traces.conversation import CHAT_ROLES, conversation, foreign, marks, wrapper
-from arh.traces.fields import Fields
-from arh.traces.media import note_media
+from arh.traces.mapping.assembly import Assembly, Result
+from arh.traces.mapping.conversation import CHAT_ROLES, conversation, foreign, marks, wrapper
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.media import note_media
+from arh.traces.mapping.texts import texts, word
+from arh.traces.mapping.usage import Usage
 from arh.traces.streams.chat import is_chat_stream, join_chat_chunks
-from arh.traces.texts import texts, word
 from arh.traces.trace import JsonObject, Trace
-from arh.traces.usage import Usage
 
 _OWN: Final = frozenset({"openai-chat"})
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly, Result, give
-from arh.traces.conversation import RESPONSES_ITEMS, marks, wrapper
-from arh.traces.fields import Fields
-from arh.traces.media import note_media
+from arh.traces.mapping.assembly import Assembly, Result, give
+from arh.traces.mapping.conversation import RESPONSES_ITEMS, marks, wrapper
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.media import note_media
+from arh.traces.mapping.texts import texts, word
+from arh.traces.mapping.usage import Usage
 from arh.traces.streams.responses import is_response_stream, join_response_events
-from arh.traces.texts import texts, word
 from arh.traces.trace import JsonObject, Trace
-from arh.traces.usage import Usage
 
 _OWN: Final = "openai-responses"
 

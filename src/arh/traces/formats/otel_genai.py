@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from arh.canonical import DEPTH_MAX, JsonValue, Refused, parse
-from arh.traces.assembly import Assembly, Result, give
-from arh.traces.fields import Fields
-from arh.traces.texts import texts, word
-from arh.traces.times import nanoseconds
+from arh.traces.mapping.assembly import Assembly, Result, give
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.texts import texts, word
+from arh.traces.mapping.times import nanoseconds
+from arh.traces.mapping.usage import Usage
 from arh.traces.trace import JsonObject, Trace
-from arh.traces.usage import Usage
 
 
 class OtelGenAi:

@@ -7,8 +7,8 @@ from typing import Final
 
 from arh.render.parts import section, table
 from arh.render.text import console, markdown
-from arh.traces.compare import Comparison, FindingRef, TraceChange
-from arh.traces.gate import GateResult
+from arh.traces.comparing.compare import Comparison, FindingRef, TraceChange
+from arh.traces.comparing.gate import GateResult
 from arh.traces.rendering.console import WIDTH
 from arh.traces.rendering.markdown import cells
 from arh.traces.rendering.run import FINDINGS_MAX

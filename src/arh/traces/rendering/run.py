@@ -10,7 +10,7 @@ from typing import Final
 
 from arh.errors import safe
 from arh.traces.findings import Finding
-from arh.traces.report import Fields, TraceReport, report_document
+from arh.traces.judging.report import Fields, TraceReport, report_document
 
 _RANKS: Final = {"error": 0, "warning": 1, "info": 2}
 FINDINGS_MAX: Final = 200

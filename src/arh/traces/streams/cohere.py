@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly
-from arh.traces.fields import Fields
-from arh.traces.texts import texts, word
+from arh.traces.mapping.assembly import Assembly
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.texts import texts, word
 from arh.traces.trace import JsonObject
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly
-from arh.traces.fields import Fields
-from arh.traces.texts import texts
+from arh.traces.mapping.assembly import Assembly
+from arh.traces.mapping.fields import Fields
+from arh.traces.mapping.texts import texts
 from arh.traces.trace import JsonObject
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from arh.canonical import JsonValue, Refused, parse
-from arh.traces.texts import texts
+from arh.traces.mapping.texts import texts
 from arh.traces.trace import Trace
 
 KINDS: Final = frozenset(

@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 
 from arh.canonical import JsonValue
-from arh.traces.assembly import Assembly, Draft
-from arh.traces.detection import read_document
-from arh.traces.fields import Fields
+from arh.traces.mapping.assembly import Assembly, Draft
+from arh.traces.mapping.fields import Fields
+from arh.traces.reading.detection import read_document
 from tests.unit.traces.formats.conservation import lost
 
 TALK: Final[JsonValue] = {
@@ -56,7 +56,7 @@ def no_result(draft: Draft, result: object) -> None:
         (Assembly, "told", nothing, "Be careful with bookings."),
         (Assembly, "say", no_step, "Looking it up."),
         (Fields, "done", nothing, "cheerful"),
-        ("arh.traces.assembly", "give", no_result, "paid in full"),
+        ("arh.traces.mapping.assembly", "give", no_result, "paid in full"),
     ],
 )
 def test_a_reader_that_drops_something_is_caught(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arh.canonical import JsonValue
-from arh.traces.detection import Detected, detect, read_document
+from arh.traces.reading.detection import Detected, detect, read_document
 from arh.traces.trace import Step, Trace
 from tests.unit.traces.formats.conservation import lost
 from tests.unit.traces.formats.writers import (

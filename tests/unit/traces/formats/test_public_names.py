@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from arh.canonical import JsonValue
-from arh.traces.detection import read_document
+from arh.traces.reading.detection import read_document
 
 CALL: Final[JsonValue] = {"function": {"name": "f", "arguments": "{}"}}
 NAMED: Final[JsonValue] = {"id": "call_a", "function": {"name": "f", "arguments": "{}"}}

@@ -14,9 +14,9 @@ import pytest
 
 from arh.canonical import JsonValue
 from arh.errors import AuthoringError
-from arh.traces.cassettes import bodies, interactions
-from arh.traces.documents import recording
-from arh.traces.source import read_traces
+from arh.traces.reading.cassettes import bodies, interactions
+from arh.traces.reading.documents import recording
+from arh.traces.reading.source import read_traces
 from tests.unit.traces.formats.conservation import leaves, lost
 
 ROOT: Final = Path(__file__).parents[4]

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from arh.canonical import JsonValue
-from arh.traces.detection import Detected, detect, read_document
+from arh.traces.reading.detection import Detected, detect, read_document
 from arh.traces.trace import Trace
 from tests.unit.traces.formats import samples
 from tests.unit.traces.formats.conservation import lost

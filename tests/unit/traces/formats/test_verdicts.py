@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from arh.canonical import JsonValue
 from arh.traces import Policy, TraceReport, validate_trace
-from arh.traces.detection import read_document
+from arh.traces.reading.detection import read_document
 from arh.traces.trace import JsonObject
 from tests.unit.traces.formats.test_equivalence import TALKS, renamed
 from tests.unit.traces.formats.writers import WITH_ERRORS, WRITERS, Call, Talk, Turn

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from arh.traces.authoring.policy import Policy
 from arh.traces.findings import KEPT_MAX
-from arh.traces.policy import Policy
+from arh.traces.judging.validator import validate_trace
 from arh.traces.registry import RULES
 from arh.traces.rendering.console import console_report
 from arh.traces.rendering.html import POLICY, html_report
@@ -23,7 +24,6 @@ from arh.traces.rendering.markdown import markdown_report
 from arh.traces.rendering.run import FINDINGS_MAX, Placed, TraceRun, Unjudged, run_text
 from arh.traces.rendering.sarif import RESULTS_MAX, encoded, sarif_report
 from arh.traces.trace import Trace
-from arh.traces.validator import validate_trace
 
 EVIL = "x\x1b[2J\n::error::y|<script>alert(1)</script>`[a](http://b)\u202e\ufffe\x00&lt;\"'"
 PRINTED = [console_report, markdown_report, junit_report, sarif_report, html_report, run_text]

@@ -1,0 +1,1 @@
+"""What authors write: policies, patterns and assertions, strictly read."""

@@ -1,0 +1,1 @@
+"""Two reports: what is new, what is gone, and whether that may pass."""

@@ -1,0 +1,1 @@
+"""What the readers of all formats share: fields of an object to the steps of a trace."""

@@ -1,0 +1,1 @@
+"""From what a user names to traces: files, documents, the format, recorded traffic."""

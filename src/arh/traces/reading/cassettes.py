@@ -1,0 +1,208 @@
+"""Recorded HTTP traffic (VCR cassettes): every exchange with a model, in the format it is in.
+
+A request repeats the conversation so far, so the exchange that follows holds the one before: then
+the earlier trace is dropped, and what only it knew (tokens, latency, notes) is kept at the steps of
+the later one. Exchanges with others than models are noted, never read as something else.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from arh.canonical import JsonValue, Refused, encode, parse
+from arh.errors import AuthoringError
+from arh.traces.mapping.texts import texts
+from arh.traces.reading.detection import Undetected
+from arh.traces.reading.documents import events
+from arh.traces.reading.event_stream import event_stream
+from arh.traces.trace import JsonObject, Note, Step, Trace
+
+BODY_BYTES_MAX: Final = 16 * 2**20
+
+Read: TypeAlias = Callable[[JsonValue], "tuple[Trace, ...] | Undetected"]
+
+
+def interactions(value: JsonValue) -> list[JsonValue] | None:
+    """Return the exchanges of a cassette, or `None` when the value is none."""
+    if not isinstance(value, dict):
+        return None
+    found = value.get("interactions")
+    if not isinstance(found, list) or not any(
+        isinstance(item, dict) and "request" in item and "response" in item for item in found
+    ):
+        return None
+    return found
+
+
+def read_cassette(items: list[JsonValue], source: str, read: Read) -> tuple[Trace, ...]:
+    """Return the traces of the conversations in a cassette.
+
+    `read` returns the traces of one exchange, or why nobody reads it.
+
+    Raises:
+        AuthoringError: No exchange is one with a model.
+    """
+    traces: list[Trace] = []
+    unread: list[Note] = []
+    why: Undetected | None = None
+    for index, item in enumerate(items):
+        at = f"interactions[{index}]"
+        request, response = bodies(item, source)
+        document: JsonValue = {"request": request, "response": response}
+        found = read(document)
+        if isinstance(found, Undetected):
+            why = why or found
+            content = texts([request, response])
+            unread.append(Note("exchange_not_read", "no format reads it", at, None, content))
+            continue
+        for trace in found:
+            _add(traces, _placed(trace, at))
+    if not traces:
+        raise _nothing(why, source)
+    traces[0] = replace(traces[0], notes=(*traces[0].notes, *unread))
+    if len(traces) == 1:
+        return (traces[0],)
+    return tuple(
+        replace(trace, trace_id=f"{trace.trace_id}-{place + 1}")
+        for place, trace in enumerate(traces)
+    )
+
+
+def _nothing(why: Undetected | None, source: str) -> AuthoringError:
+    """Return the error of a cassette in which nobody talks with a model."""
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in why.reasons) if why else ""
+    return AuthoringError.of(
+        "no exchange of this cassette is one with a model that a format reads",
+        file=source,
+        hint=f"the first one is declined: {reasons}" if reasons else "",
+    )
+
+
+def _placed(trace: Trace, at: str) -> Trace:
+    """Return the trace with the pointers of its notes made whole."""
+    notes = tuple(replace(note, pointer=f"{at}.{note.pointer}") for note in trace.notes)
+    return replace(trace, notes=notes)
+
+
+def _add(traces: list[Trace], trace: Trace) -> None:
+    """Add a trace; the one before it goes if this one begins with all that it holds."""
+    before = traces[-1] if traces else None
+    if before is None or not _continues(before, trace):
+        traces.append(trace)
+        return
+    known = len(before.steps)
+    steps = [*map(_merged, trace.steps[:known], before.steps), *trace.steps[known:]]
+    notes = tuple(note for note in before.notes if note.kind not in _SETTLED)
+    metadata = dict(trace.metadata)
+    earlier = before.metadata.get("earlier")
+    metadata["earlier"] = [
+        *(earlier if isinstance(earlier, list) else ()),
+        before.metadata.get("recording"),
+    ]
+    traces[-1] = replace(
+        trace,
+        steps=tuple(steps),
+        notes=(*notes, *(note for note in trace.notes if note not in notes)),
+        metadata=metadata,
+        offered_tools=trace.offered_tools or before.offered_tools,
+    )
+
+
+def _continues(before: Trace, after: Trace) -> bool:
+    """Say whether a trace begins with all steps of the one before it."""
+    return len(before.steps) <= len(after.steps) and all(
+        map(_same, before.steps, after.steps[: len(before.steps)])
+    )
+
+
+def _same(one: Step, other: Step) -> bool:
+    """Say whether two steps are the same event; the earlier one may lack its result."""
+    return (
+        one.type == other.type
+        and one.tool_name == other.tool_name
+        and one.text == other.text
+        and one.raw_arguments == other.raw_arguments
+        and _bytes(one.arguments) == _bytes(other.arguments)
+        and (one.status == "unknown" or _bytes(one.output) == _bytes(other.output))
+    )
+
+
+def _bytes(value: JsonValue | JsonObject) -> bytes:
+    return encode(value)
+
+
+def _merged(after: Step, before: Step) -> Step:
+    """Return the later step with what only the earlier one knew."""
+    return replace(
+        after,
+        latency_ms=before.latency_ms if after.latency_ms is None else after.latency_ms,
+        input_tokens=before.input_tokens if after.input_tokens is None else after.input_tokens,
+        output_tokens=before.output_tokens if after.output_tokens is None else after.output_tokens,
+        citations=after.citations or before.citations,
+        metadata={**before.metadata, **after.metadata},
+    )
+
+
+def bodies(item: JsonValue, source: str) -> tuple[JsonValue, JsonValue]:
+    """Return the bodies of one exchange's request and response, decoded as far as they can be."""
+    request = item.get("request") if isinstance(item, dict) else None
+    response = item.get("response") if isinstance(item, dict) else None
+    return _body(request, source), _body(response, source)
+
+
+def _body(message: JsonValue, source: str) -> JsonValue:
+    """Return a body as JSON, as a list of streamed events, or as the text that it is."""
+    if not isinstance(message, dict):
+        return message
+    if "parsed_body" in message:
+        return message["parsed_body"]
+    body = message.get("body")
+    if isinstance(body, dict):
+        body = body.get("string", body)
+    if not isinstance(body, str):
+        return body
+    data = _unpacked(body)
+    try:
+        return parse(data, size_max=BODY_BYTES_MAX)
+    except Refused:
+        return _streamed(data, source)
+
+
+def _unpacked(body: str) -> bytes:
+    """Return the bytes of a body, unzipped where they are zipped."""
+    if body.startswith(_FRAMED):
+        try:
+            return body.encode("latin-1")
+        except UnicodeEncodeError:
+            return body.encode(errors="replace")
+    if not body.startswith(_GZIP):
+        return body.encode(errors="replace")
+    data = body.encode("latin-1", errors="replace")
+    unzip = zlib.decompressobj(_GZIP_WINDOW)
+    try:
+        return unzip.decompress(data, BODY_BYTES_MAX)
+    except zlib.error:
+        return data
+
+
+def _streamed(data: bytes, source: str) -> JsonValue:
+    """Return the events of a streamed body, its lines of JSON, or its text."""
+    text = data.decode(errors="replace")
+    framed = event_stream(data)
+    if framed is not None:
+        return framed
+    if b"data:" in data:
+        try:
+            return list(events(data, source))
+        except AuthoringError:
+            return text
+    return text
+
+
+_FRAMED: Final = "\x00"
+_GZIP: Final = "\x1f\x8b"
+_GZIP_WINDOW: Final = 31
+_SETTLED: Final = frozenset({"missing_tool_result"})

@@ -1,0 +1,110 @@
+"""Which recordings a user means: files, folders, globs, standard input, and what they are called.
+
+A recording is called by its path from the top of its repository, else from the folder that was
+named, so that a report does not depend on where the command was started. What cannot be read is an
+input that could not be judged: it is told and counted, and the others are judged all the same.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from arh.errors import AuthoringError
+from arh.traces.reading.documents import BYTES_MAX
+
+STDIN: Final = "-"
+SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".sse", ".yaml", ".yml")
+FILES_MAX: Final = 100_000
+_GLOB: Final = frozenset("*?[")
+_PARENTS_MAX: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One recording: what it is called, and how its bytes are had."""
+
+    uri: str
+    read: Callable[[], bytes]
+
+
+def find_recordings(named: Sequence[str], stdin: BinaryIO) -> tuple[Recorded, ...]:
+    """Return every recording that is named, each once, in the order given and then by name.
+
+    Raises:
+        AuthoringError: A folder or a pattern names nothing, so that a typo is never an empty pass.
+    """
+    found: dict[str, Recorded] = {}
+    for name in named:
+        for key, recorded in _named(name, stdin):
+            found.setdefault(key, recorded)
+            if len(found) > FILES_MAX:
+                raise AuthoringError.of(f"there are more than {FILES_MAX} recordings", file=name)
+    return tuple(found.values())
+
+
+def _named(name: str, stdin: BinaryIO) -> Iterator[tuple[str, Recorded]]:
+    if name == STDIN:
+        yield STDIN, Recorded("stdin", lambda: _capped(stdin))
+        return
+    path = Path(name)
+    if path.is_dir():
+        files = list(_inside(path))
+        if not files:
+            expected = f"a folder with files that end in {', '.join(SUFFIXES)}"
+            raise AuthoringError.of(name, expected=expected)
+        yield from (_file(file, path) for file in files)
+    elif _GLOB & set(name) and not path.exists():
+        matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - absolute patterns too
+        files = [Path(match) for match in matches if Path(match).is_file()]
+        if not files:
+            raise AuthoringError.of(name, expected="a pattern that matches a file")
+        yield from (_file(file, file.parent) for file in files)
+    else:
+        yield _file(path, path.parent)
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """Yield the recordings below a folder by name; hidden ones and links are not entered."""
+    for at, folders, files in os.walk(folder, followlinks=False):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for name in sorted(files):
+            if not name.startswith(".") and name.lower().endswith(SUFFIXES):
+                yield Path(at) / name
+
+
+def _file(path: Path, top: Path) -> tuple[str, Recorded]:
+    real = Path(os.path.abspath(path))  # noqa: PTH100 - a link keeps the name that it has
+    return str(real), Recorded(location(real, top), lambda: _bytes(path))
+
+
+def location(path: Path, top: Path) -> str:
+    """Return what a report calls a file: its path from its repository, else from `top`."""
+    folder = path.parent
+    for _ in range(_PARENTS_MAX):
+        if (folder / ".git").exists():
+            return path.relative_to(folder).as_posix()
+        if folder == folder.parent:
+            break
+        folder = folder.parent
+    above = Path(os.path.abspath(top))  # noqa: PTH100 - as above
+    return path.relative_to(above).as_posix() if path.is_relative_to(above) else path.name
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return _capped(stream)
+    except FileNotFoundError:
+        raise AuthoringError.of("there is no such file") from None
+    except (OSError, ValueError):
+        raise AuthoringError.of("this file cannot be read") from None
+
+
+def _capped(stream: BinaryIO) -> bytes:
+    """Return all bytes, or one more than a recording may have."""
+    return stream.read(BYTES_MAX + 1)
