@@ -31,7 +31,16 @@ POLICY: dict[str, Any] = {
         "max_total_cost_usd": 10**6,
         "max_total_tokens": 10**9,
     },
-    "unsafe_patterns": ["password", "\\bwire\\s+transfer\\b.*\\burgent\\b", "ssn: [0-9]+"],
+    "unsafe_patterns": [
+        "password\\s*[:=]",
+        "api[_-]?key\\s*[:=]",
+        "\\bwire\\s+transfer\\b.*\\burgent\\b",
+        "ssn: [0-9]+",
+        "-----BEGIN [A-Z ]*PRIVATE KEY-----",
+        "\\b4[0-9]{12}(?:[0-9]{3})?\\b",
+        "ignore (?:all )?previous instructions",
+        "\\bbearer\\s+[a-z0-9._-]{20,}",
+    ],
     "grounding": {
         "require_citations": True,
         "min_citation_coverage": 0.5,
@@ -45,7 +54,17 @@ POLICY: dict[str, Any] = {
     "error_handling": {"require_retry_on_error": True, "max_attempts": 50},
     "completion": {"require_final_response": True, "max_steps": 10**7},
 }
-TEXT = "Here is the answer about order {0}: it was paid, and it is on its way to the customer."
+TEXT = (
+    "I looked order {0} up. It was paid in full on the day it was placed, and the parcel left the"
+    " warehouse the next morning. The carrier has scanned it twice since: in the sorting centre,"
+    " and on the van that is out for delivery today. If it has not arrived by this evening, the"
+    " refund rules of your plan apply, and I can open a case for you that names order {0}, its"
+    " two scans and the promised day. Nothing else is open on your account, nothing was changed."
+)
+NOTE = (
+    "Packed by hand, handed to the carrier with a signature, insured up to the value of the order."
+)
+ROW = {"status": "paid", "items": ["lamp", "shade", "bulb"], "address": "12 Long Street, Newtown"}
 
 
 def trace(name: str, steps: int, kind: str = "clean") -> str:
@@ -78,4 +97,4 @@ def _step(n: int, kind: str) -> dict[str, Any]:
     arguments |= {"amount": 12.5} if n % 4 == 2 else {"n": 5, "k": "a"}
     status = {} if kind == "clean" else {"status": "error", "error": f"failed with ssn: {n}"}
     call = {"type": "tool_call", "tool_name": name[kind], "arguments": arguments, **status}
-    return {**step, **call, "output": {"status": "paid", "ref": f"R{n}"}}
+    return {**step, **call, "output": {**ROW, "ref": f"R{n}", "note": NOTE}}

@@ -76,6 +76,7 @@ class Judge:
         if not traces:
             yield Unjudged(recorded.uri, "there is no trace in it")
         lines = self._lines(data, traces)
+        del data  # a long recording is not held twice
         for trace, line in traces:
             place = recorded.uri if line is None else f"{recorded.uri}:{line}"
             first = taken.setdefault(trace.trace_id, place)

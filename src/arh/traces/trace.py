@@ -11,7 +11,7 @@ What a record says about absence matters: `None` is "not recorded" and never zer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Final, Literal, TypeAlias, TypeGuard, cast
@@ -173,8 +173,11 @@ class Trace:
     offered_tools: tuple[str, ...] | None = None
 
     @classmethod
-    def from_dict(cls, data: object) -> Trace:
+    def from_dict(cls, data: object, *, consumed: bool = False) -> Trace:
         """Return the trace that a JSON object of trace schema version 1 states.
+
+        A caller that has no more use for the object says `consumed`: its steps are dropped one by
+        one, so that a long trace is not held twice.
 
         Raises:
             TraceRefused: It is no such object.
@@ -194,12 +197,19 @@ class Trace:
             workflow=_as_text(data["workflow"]),
             steps=tuple(
                 Step.from_dict(step, path=f"steps[{at}]", ordinal=at)
-                for at, step in enumerate(steps)
+                for at, step in enumerate(_dropped(steps) if consumed else steps)
             ),
             schema_version=version,
             source=data.get("source"),
             metadata=_object_or_empty(data.get("metadata"), ""),
         )
+
+
+def _dropped(steps: list[JsonValue]) -> Iterator[JsonValue]:
+    """Yield every element, none of which the list holds any more."""
+    steps.reverse()
+    while steps:
+        yield steps.pop()
 
 
 def supported_version(value: object, kind: str) -> str:

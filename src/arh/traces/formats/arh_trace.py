@@ -19,9 +19,9 @@ class ArhTrace:
         return "it is no object with a list of `steps`"
 
     def read(self, document: JsonValue, source: str) -> tuple[Trace, ...]:
-        """Return the trace.
+        """Return the trace; the document's steps are taken out of it.
 
         Raises:
             TraceRefused: A field has another type than the schema says.
         """
-        return (restored(Trace.from_dict(document)),)
+        return (restored(Trace.from_dict(document, consumed=True)),)

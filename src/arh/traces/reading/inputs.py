@@ -11,6 +11,7 @@ import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -21,7 +22,6 @@ STDIN: Final = "-"
 SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".sse", ".yaml", ".yml")
 FILES_MAX: Final = 100_000
 _GLOB: Final = frozenset("*?[")
-_PARENTS_MAX: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +84,20 @@ def _file(path: Path, top: Path) -> tuple[str, Recorded]:
 
 def location(path: Path, top: Path) -> str:
     """Return what a report calls a file: its path from its repository, else from `top`."""
-    folder = path.parent
-    for _ in range(_PARENTS_MAX):
-        if (folder / ".git").exists():
-            return path.relative_to(folder).as_posix()
-        if folder == folder.parent:
-            break
-        folder = folder.parent
+    repository = _repository(path.parent)
+    if repository is not None:
+        return path.relative_to(repository).as_posix()
     above = Path(os.path.abspath(top))  # noqa: PTH100 - as above
     return path.relative_to(above).as_posix() if path.is_relative_to(above) else path.name
+
+
+@lru_cache(maxsize=1024)
+def _repository(folder: Path) -> Path | None:
+    """Return the top of the repository that a folder is in, or `None`."""
+    for above in (folder, *folder.parents):
+        if (above / ".git").exists():
+            return above
+    return None
 
 
 def _bytes(path: Path) -> bytes:
