@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import select
 import shlex
 import signal
 import subprocess
@@ -27,6 +28,7 @@ from arh.sim.clock import wall_ms
 
 STDERR_BYTES_MAX: Final = 64 * 1024
 GRACE_MS: Final = 1_000
+ROOM_MS: Final = 50
 PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP")
 
 _LIVE: Final[set[subprocess.Popen[bytes]]] = set()
@@ -66,6 +68,8 @@ class AgentProcess:
             self._before = children()
             self._process = _start(launch)
             _LIVE.add(self._process)
+        if self._process.stdin is not None and sys.platform != "win32":
+            os.set_blocking(self._process.stdin.fileno(), False)
         self._timer = threading.Timer(launch.wall_ms_max / 1000, self._expire)
         self._timer.daemon = True
         self._timer.start()
@@ -76,14 +80,14 @@ class AgentProcess:
         )
 
     def write(self, data: bytes) -> None:
-        """Write to its standard input; that it no longer reads is noticed when it is read from."""
-        stdin = self._process.stdin
-        try:
-            if stdin is not None:
-                stdin.write(data)
-                stdin.flush()
-        except OSError:
-            return
+        """Write to its standard input, for as long as it may take.
+
+        That it no longer reads is noticed when it is read from.
+        """
+        stdin, left = self._process.stdin, memoryview(data)
+        with suppress(OSError):
+            while stdin is not None and left and not self.late:
+                left = left[_taken(stdin.fileno(), left) :]
 
     def end_input(self) -> None:
         """Close its standard input."""
@@ -177,6 +181,21 @@ def _start(launch: Launch) -> subprocess.Popen[bytes]:
             env={**launch.given, **environment},
             start_new_session=sys.platform != "win32",
         )
+
+
+def _taken(pipe: int, data: memoryview) -> int:
+    """Return how many bytes a pipe took, none if it had no room for a while.
+
+    It may never have any, even once the process is killed: what that left behind can hold the other
+    end, and need not read.
+    """
+    try:
+        return os.write(pipe, data)
+    except BlockingIOError:
+        room = select.poll()
+        room.register(pipe, select.POLLOUT)
+        room.poll(ROOM_MS)
+        return 0
 
 
 @atexit.register

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from arh.connect.strays import adopts, children, kill_strays
+from arh.errors import RunStopped
+from arh.sim.clock import wall_ms
 from tests.unit.connect.test_json_lines import gone, run
 
 pytestmark = pytest.mark.skipif(not adopts(), reason="the system lets no process adopt orphans")
@@ -37,6 +39,29 @@ def test_a_daemon_of_the_agent_is_killed_when_the_task_is_over() -> None:
 
     assert report.termination == "completed"
     assert gone(int(str(report.response)))
+
+
+HOLDER = """
+import os, sys, time
+sys.stdin.readline()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(600)
+    os._exit(0)
+print('{"type": "wait", "ms": 1, "id": "' + "x" * 500_000 + '"}', flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_daemon_that_holds_the_pipe_unread_holds_up_nobody() -> None:
+    """The answer finds no room, and the agent's end frees none: its time is over all the same."""
+    began = wall_ms()
+
+    with pytest.raises(RunStopped, match="hung"):
+        run(HOLDER, wall_ms_max=1_000)
+
+    assert wall_ms() - began < 20_000
 
 
 def test_a_child_of_ours_is_left_alone() -> None:

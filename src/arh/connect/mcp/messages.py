@@ -11,7 +11,7 @@ Nothing here knows a transport or the library.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -159,37 +159,37 @@ def _apart(message: _Members) -> tuple[str | None, _Members]:
 
 
 def _text(value: object) -> str:
-    """Return the JSON text of what was written, its white space apart."""
-    return "".join(_tokens(value, 0))
-
-
-def _tokens(value: object, depth: int) -> Iterable[str]:
-    """Yield the tokens of a value.
+    """Return the JSON text of what was written, its white space apart.
 
     Raises:
         RecursionError: It is deeper than any reader of ours would read.
     """
+    tokens: list[str] = []
+    _write(value, tokens.append, 0)
+    return "".join(tokens)
+
+
+def _write(value: object, write: Callable[[str], None], depth: int) -> None:
+    """Write the tokens of a value: each costs the same, however deep it lies."""
     if depth > NESTED_MAX:
         raise RecursionError
     if isinstance(value, _Members):
-        yield "{"
+        write("{")
         for index, (name, item) in enumerate(value):
-            yield f"{',' if index else ''}{_quoted(name)}:"
-            yield from _tokens(item, depth + 1)
-        yield "}"
+            write(f"{',' if index else ''}{_quoted(name)}:")
+            _write(item, write, depth + 1)
+        write("}")
     elif isinstance(value, list):
-        yield "["
+        write("[")
         for index, item in enumerate(value):
             if index:
-                yield ","
-            yield from _tokens(item, depth + 1)
-        yield "]"
+                write(",")
+            _write(item, write, depth + 1)
+        write("]")
     elif isinstance(value, _Literal):
-        yield value
-    elif isinstance(value, str):
-        yield _quoted(value)
+        write(value)
     else:
-        yield _WORDS[value]
+        write(_quoted(value) if isinstance(value, str) else _WORDS[value])
 
 
 _WORDS: Final[dict[object, str]] = {True: "true", False: "false", None: "null"}

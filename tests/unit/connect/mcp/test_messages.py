@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -145,6 +146,23 @@ def test_a_message_has_a_greatest_length(monkeypatch: pytest.MonkeyPatch) -> Non
     assert take(body + b" ") == Faulty(
         messages.INVALID_REQUEST, "a message is longer than the gateway takes"
     )
+
+
+def test_depth_makes_no_token_dearer() -> None:
+    """What is read is read in the server's one loop: nobody's nesting may hold up the others."""
+    flat, deep = (call(f'{{"a":{"[" * n}{"1," * 150_000}1{"]" * n}}}') for n in (1, 100))
+
+    assert seconds(deep) < 4 * seconds(flat)
+
+
+def seconds(body: bytes) -> float:
+    """Return the least processor time that three readings of a message took."""
+    taken = []
+    for _ in range(3):
+        began = time.process_time()
+        carried(body)
+        taken.append(time.process_time() - began)
+    return min(taken)
 
 
 def test_the_idempotency_key_travels_beside_the_arguments() -> None:
