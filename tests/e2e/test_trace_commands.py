@@ -183,7 +183,40 @@ def test_an_output_that_cannot_be_written_fails(project: Path) -> None:
     done = validate(project, "good.json", "--json-out", "good.json/r.json")
 
     assert done.returncode == 1
-    assert "error: failed to write good.json/r.json" in done.stderr
+    assert "error: failed to write good.json/r.json: " in done.stderr
+
+
+def test_a_report_in_the_place_of_a_folder_is_told_with_the_reason(project: Path) -> None:
+    """Whoever reads it knows what to do."""
+    (project / "reports").mkdir()
+
+    done = validate(project, "good.json", "--json-out", "reports")
+
+    assert done.returncode == 1
+    assert "error: failed to write reports: Is a directory" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["empty", "no*.json"])
+def test_what_names_nothing_is_told_and_the_others_are_judged(project: Path, name: str) -> None:
+    """A folder of last week's recordings hides nothing of today's."""
+    (project / "empty").mkdir()
+
+    done = validate(project, name, "good.json")
+
+    assert done.returncode == 1
+    assert f"[NOT JUDGED] {name}: no file " in done.stdout
+    assert "SUMMARY: 1/1 traces passed, 1 input could not be judged" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["validate", "convert", "replay-policy"])
+def test_an_unknown_format_is_usage(project: Path, command: str) -> None:
+    """It is a slip of whoever typed it, and says nothing of the recording."""
+    policy = () if command == "convert" else ("--policy", "policy.json")
+
+    done = arh(project, command, "good.json", *policy, "--format", "openai-chit")
+
+    assert done.returncode == 2
+    assert "did you mean openai-chat?" in done.stderr
 
 
 def test_quiet_prints_nothing_but_errors(project: Path) -> None:
@@ -237,12 +270,37 @@ def test_what_got_worse_fails(
 
 
 def test_a_candidate_with_an_input_that_was_not_judged_fails(project: Path) -> None:
-    """Whatever it hides could be a failure."""
+    """Whatever it hides could be a failure; every report says so."""
     baseline(project, "good.json")
     validate(project, "good.json", "gone.json", "--json-out", "now.json")
 
-    assert compare(project, "--candidate", "now.json").returncode == 1
-    assert compare(project, "good.json", "gone.json", "--policy", "policy.json").returncode == 1
+    for candidate in (
+        ("--candidate", "now.json"),
+        ("good.json", "gone.json", "--policy", "policy.json"),
+    ):
+        done = compare(project, *candidate, "--md-out", "c.md", "--json-out", "c.json")
+
+        assert done.returncode == 1
+        assert "[NOT JUDGED] gone.json: there is no such file" in done.stdout
+        assert "GATE: FAIL\n  1 input could not be judged\n" in done.stdout
+        assert "**Gate: FAIL**" in (project / "c.md").read_text("utf-8")
+        comparison: Any = json.loads((project / "c.json").read_bytes())
+        assert comparison["gate"] == {
+            "passed": False,
+            "reasons": ["1 input could not be judged"],
+        }
+
+
+def test_a_candidate_that_is_only_reported_still_names_what_was_not_judged(project: Path) -> None:
+    """The gate lets everything through, and the command fails for what it never saw."""
+    baseline(project, "good.json")
+
+    words = ("good.json", "gone.json", "--policy", "policy.json", "--fail-on", "never")
+    done, quiet = compare(project, *words), compare(project, *words, "--quiet")
+
+    assert (done.returncode, quiet.returncode) == (1, 1)
+    assert "[NOT JUDGED] gone.json: there is no such file" in done.stdout
+    assert quiet.stderr == "error: gone.json: there is no such file\n"
 
 
 @pytest.mark.parametrize(

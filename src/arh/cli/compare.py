@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from arh.cli import trace_options as options
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, safe
 from arh.traces.comparing.compare import compare_reports
 from arh.traces.comparing.gate import MODES, comparison_document, evaluate_gate
 from arh.traces.rendering.comparison import console_comparison, markdown_comparison
@@ -30,10 +30,7 @@ def main(argv: Sequence[str]) -> int:
 def _compared(chosen: argparse.Namespace) -> int:
     baseline = _document(chosen.baseline)
     if chosen.candidate is None:
-        run = options.judged(chosen, chosen.traces)
-        candidate: object = run_document(run)
-        for unjudged in run.unjudged:
-            sys.stderr.write(f"error: {unjudged}\n")
+        candidate: object = run_document(options.judged(chosen, chosen.traces))
     else:
         candidate = _document(chosen.candidate)
     comparison = compare_reports(baseline, candidate, compat=chosen.compat)
@@ -47,6 +44,8 @@ def _compared(chosen: argparse.Namespace) -> int:
     )
     if not chosen.quiet:
         sys.stdout.write(console_comparison(comparison, gate))
+    for unjudged in comparison.unjudged if chosen.quiet else ():
+        sys.stderr.write(f"error: {safe(unjudged)}\n")
     is_whole = options.written(
         (
             (chosen.json_out, lambda: json.dumps(comparison_document(comparison, gate), indent=2)),
@@ -55,14 +54,9 @@ def _compared(chosen: argparse.Namespace) -> int:
         ),
         is_quiet=chosen.quiet,
     )
-    is_judged = not _unjudged(candidate)
-    passed = gate.passed and is_judged and is_whole
+    # What was not judged fails the command under `--fail-on never` too: the input was not there.
+    passed = gate.passed and not comparison.unjudged and is_whole
     return options.PASSED if passed else options.FAILED
-
-
-def _unjudged(candidate: object) -> bool:
-    """Tell whether a report lists inputs that could not be judged: they may hide anything."""
-    return isinstance(candidate, dict) and bool(candidate.get("unjudged"))
 
 
 def _document(path: Path) -> object:

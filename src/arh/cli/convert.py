@@ -12,9 +12,8 @@ from arh.canonical import JsonValue
 from arh.cli import trace_options as options
 from arh.errors import AuthoringError, safe
 from arh.traces.canonical_form import trace_document
-from arh.traces.pipeline import read
-from arh.traces.reading.detection import AUTO
 from arh.traces.reading.inputs import find_recordings
+from arh.traces.rendering.run import Unjudged
 from arh.traces.trace import Trace
 
 
@@ -27,10 +26,14 @@ def main(argv: Sequence[str]) -> int:
 def _converted(chosen: argparse.Namespace) -> int:
     recordings = find_recordings([chosen.path], sys.stdin.buffer)
     if len(recordings) != 1:
-        raise AuthoringError.of(f"{len(recordings)} recordings", expected="one recording")
-    (recorded,) = recordings
-    found = read(recorded.read(), recorded.uri, form=chosen.format, more=options.installed_readers)
-    traces = [trace for trace, _ in found]
+        raise AuthoringError.of(
+            f"{len(recordings)} recordings are named",
+            file=chosen.path,
+            hint="convert one at a time",
+        )
+    traces = options.traces_of(recordings[0], chosen.format)
+    if isinstance(traces, Unjudged):
+        raise AuthoringError.of(str(traces))
     for trace in traces:
         sys.stderr.writelines(f"note: {line}\n" for line in _notes(trace))
     text = _text([trace_document(trace) for trace in traces])
@@ -62,6 +65,6 @@ def _notes(trace: Trace) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("arh convert", description=__doc__)
     parser.add_argument("path", metavar="PATH", help="a file, or - for standard input")
-    parser.add_argument("--format", default=AUTO, metavar="NAME", help="the recording's format")
+    options.add_format(parser)
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="default standard output")
     return parser

@@ -19,15 +19,13 @@ from typing import Final
 
 from arh.canonical import Json, JsonValue
 from arh.cli import trace_options as options
-from arh.errors import AuthoringError
 from arh.render.text import console
 from arh.security.policy import PolicySet, read_policy
 from arh.security.replay import Known, PolicyReplay, Replayed
 from arh.traces.authoring.policy import Policy
 from arh.traces.authoring.policy_lint import Useless, asked_rules, lint_policy
 from arh.traces.judging.validator import validate_trace
-from arh.traces.pipeline import read, refused
-from arh.traces.reading.inputs import Recorded, find_recordings
+from arh.traces.reading.inputs import find_recordings
 from arh.traces.rendering.run import Unjudged
 from arh.traces.trace import Step, Trace
 
@@ -103,7 +101,7 @@ def _replayed(chosen: argparse.Namespace) -> int:
     calls: list[Call] = []
     unjudged: list[Unjudged] = []
     for recorded in find_recordings(chosen.traces, sys.stdin.buffer):
-        found = _read(recorded, chosen.format)
+        found = options.traces_of(recorded, chosen.format)
         if isinstance(found, Unjudged):
             unjudged.append(found)
         else:
@@ -113,14 +111,6 @@ def _replayed(chosen: argparse.Namespace) -> int:
     is_whole = options.written([(chosen.json_out, lambda: text)], is_quiet=False)
     breached = any(kind in call.kinds for kind in chosen.fail_on for call in calls)
     return options.FAILED if unjudged or breached or not is_whole else options.PASSED
-
-
-def _read(recorded: Recorded, form: str) -> Sequence[Trace] | Unjudged:
-    try:
-        found = read(recorded.read(), recorded.uri, form=form, more=options.installed_readers)
-    except AuthoringError as error:
-        return refused(error, recorded.uri)
-    return [trace for trace, _ in found]
 
 
 def _authorization(chosen: argparse.Namespace) -> PolicyReplay | None:
@@ -227,7 +217,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--assertions", type=Path, metavar="FILE", help="inline assertions, JSON or YAML")
     add("--authorization", type=Path, metavar="FILE", help="authorisation policy, JSON")
     add("--workflow", metavar="NAME", help="the authorisation policy of an installed workflow")
-    add("--format", default="auto", metavar="NAME", help="the recordings' format")
+    options.add_format(parser)
     add("--subject", metavar="ID", help="who acted, if it is known")
     add("--tenant", metavar="ID", help="for which tenant, if it is known")
     add("--scopes", type=_scopes, metavar="A,B", help="what the subject held, if it is known")

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 
 from arh.canonical import Refused, parse
@@ -14,11 +15,12 @@ from arh.traces.authoring import policy_files
 from arh.traces.authoring.policy import Policy
 from arh.traces.judging.facts import Compat
 from arh.traces.judging.validator import FAIL_UNDER, SCORE_MAX
-from arh.traces.pipeline import Judge
+from arh.traces.pipeline import Judge, read, refused
 from arh.traces.reading.detection import AUTO, BUILT_IN
-from arh.traces.reading.inputs import find_recordings
+from arh.traces.reading.inputs import Recorded, find_recordings
 from arh.traces.reading.reader import Reader
-from arh.traces.rendering.run import TraceRun
+from arh.traces.rendering.run import TraceRun, Unjudged
+from arh.traces.trace import Trace
 
 PASSED, FAILED, USAGE = 0, 1, 2
 
@@ -30,8 +32,7 @@ def add_judging(parser: argparse.ArgumentParser, *, required: bool) -> None:
     add = parser.add_argument
     add("--policy", type=Path, required=required, metavar="FILE", help="trace policy, JSON or YAML")
     add("--assertions", type=Path, metavar="FILE", help="inline assertions, JSON or YAML")
-    formats = ", ".join(reader.name for reader in BUILT_IN)
-    add("--format", default=AUTO, metavar="NAME", help=f"auto, {formats}, or an installed one")
+    add_format(parser)
     add(
         "--fail-under",
         type=score,
@@ -46,6 +47,34 @@ def add_judging(parser: argparse.ArgumentParser, *, required: bool) -> None:
     )
     add("--compat", choices=["0.2"], help="the verdicts and scores of the public tool")
     add("--quiet", action="store_true", help="print nothing but errors")
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Let the user say which format recordings are in."""
+    names = ", ".join(reader.name for reader in BUILT_IN)
+    text = f"{AUTO}, {names}, or an installed one"
+    parser.add_argument("--format", type=format_name, default=AUTO, metavar="NAME", help=text)
+
+
+def format_name(text: str) -> str:
+    """Return the name of a format; other packages' are loaded only for a name that is not ours.
+
+    Raises:
+        ArgumentTypeError: There is none of this name, or an installed one does not load.
+    """
+    if text == AUTO or any(reader.name == text for reader in BUILT_IN):
+        return text
+    try:
+        names = [AUTO, *(reader.name for reader in installed_readers())]
+    except AuthoringError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if text in names:
+        return text
+    near = get_close_matches(text, names, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise argparse.ArgumentTypeError(
+        f"expected one of {', '.join(names)}, found {quoted(text)}{hint}"
+    )
 
 
 def score(text: str) -> float:
@@ -86,6 +115,15 @@ def installed_readers() -> Sequence[Reader]:
     from arh.bootstrap.trace_formats import trace_readers
 
     return trace_readers()
+
+
+def traces_of(recorded: Recorded, form: str) -> Sequence[Trace] | Unjudged:
+    """Return the traces of one recording, or why nobody reads it."""
+    try:
+        found = read(recorded.read(), recorded.uri, form=form, more=installed_readers)
+    except AuthoringError as error:
+        return refused(error, recorded.uri)
+    return [trace for trace, _ in found]
 
 
 def read_policy(path: Path, assertions: Path | None, *, trusted: bool) -> Policy:
@@ -145,12 +183,12 @@ def written(writings: Sequence[Writing], *, is_quiet: bool) -> bool:
     for path, made in writings:
         if path is None:
             continue
-        if _put(path, made()):
-            if not is_quiet:
-                sys.stdout.write(f"wrote {safe(str(path))}\n")
-        else:
+        trouble = _put(path, made())
+        if trouble:
             is_whole = False
-            sys.stderr.write(f"error: failed to write {safe(str(path))}\n")
+            sys.stderr.write(f"error: failed to write {safe(str(path))}: {safe(trouble)}\n")
+        elif not is_quiet:
+            sys.stdout.write(f"wrote {safe(str(path))}\n")
     return is_whole
 
 
@@ -163,21 +201,23 @@ def guarded(work: Callable[[], int]) -> int:
         return FAILED
 
 
-def _put(path: Path, text: str) -> bool:
-    """Put the text in the file's place, whole or not at all."""
+def _put(path: Path, text: str) -> str:
+    """Put the text in the file's place, whole or not at all; return what was in the way."""
     from tempfile import NamedTemporaryFile
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():  # a device, a pipe: written as it is
             path.write_text(text, encoding="utf-8", newline="\n")
-            return True
+            return ""
         with NamedTemporaryFile(
             "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=".arh-", delete=False
         ) as file:
             file.write(text)
         Path(file.name).chmod(0o644)
         Path(file.name).replace(path)
-    except (OSError, ValueError):
-        return False
-    return True
+    except OSError as error:
+        return error.strerror or "it cannot be written"
+    except ValueError:
+        return "this is no name of a file"
+    return ""

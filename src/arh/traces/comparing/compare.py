@@ -17,7 +17,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 
-from arh.traces.comparing.reports import Entry, ReportedFinding, read_report
+from arh.traces.comparing.reports import (
+    Entry,
+    ReportedFinding,
+    read_report,
+    read_unjudged,
+)
 from arh.traces.judging.facts import Compat, exact
 from arh.traces.judging.report import Fields
 
@@ -108,12 +113,17 @@ class TraceChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What changed from a baseline to a candidate. `policy_changed` says how, or nothing."""
+    """What changed from a baseline to a candidate.
+
+    `policy_changed` says how, or nothing. `unjudged` are the candidate's inputs that could not be
+    judged, each with the reason.
+    """
 
     baseline_policy_id: str
     candidate_policy_id: str
     traces: tuple[TraceChange, ...] = ()
     policy_changed: str = ""
+    unjudged: tuple[str, ...] = ()
     compat: Compat | None = None
 
     def of(self, change: Change) -> list[TraceChange]:
@@ -194,6 +204,7 @@ def compare_reports(
         candidate_policy_id=_policy_ids(new.values()),
         traces=traces,
         policy_changed=_policy_change(old, new),
+        unjudged=read_unjudged(candidate, "candidate"),
         compat=compat,
     )
 

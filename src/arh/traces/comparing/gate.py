@@ -3,7 +3,8 @@
 `regressions` stops what got worse: new errors, findings that became errors, traces that fail and
 did not, and traces that are gone, since a trace that is not run fails nobody. A baseline made with
 another policy is no measure, so a changed policy stops it too. `failures` stops every failing
-trace, whether new or not, and an empty candidate. `never` only reports.
+trace, whether new or not, and an empty candidate. What of the candidate could not be judged stops
+both, since it may hide anything. `never` only reports.
 
 What is on purpose is said: `allow_removed`, `allow_policy_change`. Under `compat="0.2"` the gate is
 as open as the public tool's.
@@ -68,7 +69,7 @@ def evaluate_gate(
     if fail_on == "never":
         return GateResult(passed=True)
     compat = compat or comparison.compat
-    reasons: list[str] = []
+    reasons = _unjudged(comparison)
     if fail_on == "failures":
         reasons += _failing(comparison)
     else:
@@ -95,6 +96,13 @@ def comparison_document(comparison: Comparison, gate: GateResult) -> Fields:
         "traces": [each.to_dict() for each in comparison.traces],
     }
     return document
+
+
+def _unjudged(comparison: Comparison) -> list[str]:
+    """Return how much of the candidate could not be judged, in one line."""
+    count = len(comparison.unjudged)
+    inputs = "input" if count == 1 else "inputs"
+    return [f"{count} {inputs} could not be judged"] if count else []
 
 
 def _regressions(comparison: Comparison) -> list[str]:

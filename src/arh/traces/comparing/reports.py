@@ -69,6 +69,26 @@ def read_report(document: object, label: str) -> dict[str, Entry]:
     return entries
 
 
+def read_unjudged(document: object, label: str) -> tuple[str, ...]:
+    """Return what a report could not judge, each input with the reason: it may hide anything.
+
+    Raises:
+        ReportRefused: It is listed in a way that nobody writes.
+    """
+    listed = document.get("unjudged") if isinstance(document, Mapping) else None
+    if listed is None:
+        return ()
+    if not isinstance(listed, list):
+        raise _wrong(f"{label}.unjudged", "a list", listed)
+    return tuple(_unjudged(each, f"{label}.unjudged[{at}]") for at, each in enumerate(listed))
+
+
+def _unjudged(value: object, path: str) -> str:
+    if not isinstance(value, Mapping):
+        raise _wrong(path, "an object", value)
+    return f"{_text(value, 'source_path', path)}: {_text(value, 'reason', path)}"
+
+
 def _entry(value: Mapping[str, object], path: str) -> Entry:
     if "trace_id" not in value:
         raise _wrong(f"{path}.trace_id", "an id", None)

@@ -35,8 +35,11 @@ class Recorded:
 def find_recordings(named: Sequence[str], stdin: BinaryIO) -> tuple[Recorded, ...]:
     """Return every recording that is named, each once, in the order given and then by name.
 
+    A folder or a pattern that names nothing is a recording that cannot be read, so that a typo is
+    never an empty pass and the others are judged all the same.
+
     Raises:
-        AuthoringError: A folder or a pattern names nothing, so that a typo is never an empty pass.
+        AuthoringError: There are more recordings than one run may judge.
     """
     found: dict[str, Recorded] = {}
     for name in named:
@@ -55,14 +58,13 @@ def _named(name: str, stdin: BinaryIO) -> Iterator[tuple[str, Recorded]]:
     if path.is_dir():
         files = list(_inside(path))
         if not files:
-            expected = f"a folder with files that end in {', '.join(SUFFIXES)}"
-            raise AuthoringError.of(name, expected=expected)
+            yield _nothing(path, f"no file in this folder ends in {', '.join(SUFFIXES)}")
         yield from (_file(file, path) for file in files)
     elif _GLOB & set(name) and not path.exists():
         matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - absolute patterns too
         files = [Path(match) for match in matches if Path(match).is_file()]
         if not files:
-            raise AuthoringError.of(name, expected="a pattern that matches a file")
+            yield _nothing(path, "no file matches this pattern")
         yield from (_file(file, file.parent) for file in files)
     else:
         yield _file(path, path.parent)
@@ -98,6 +100,16 @@ def _repository(folder: Path) -> Path | None:
         if (above / ".git").exists():
             return above
     return None
+
+
+def _nothing(path: Path, why: str) -> tuple[str, Recorded]:
+    """Return a recording that is not there, and says so when it is read."""
+
+    def read() -> bytes:
+        raise AuthoringError.of(why)
+
+    key, recorded = _file(path, path.parent)
+    return key, Recorded(recorded.uri, read)
 
 
 def _bytes(path: Path) -> bytes:

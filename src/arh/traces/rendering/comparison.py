@@ -36,6 +36,7 @@ def _console(comparison: Comparison, gate: GateResult) -> Iterator[str]:
         yield from (f"  {title} {_told(finding)}" for finding in findings[:FINDINGS_MAX])
         if (more := len(findings) - FINDINGS_MAX) > 0:
             yield f"  and {more} more {title} findings"
+    yield from (f"[NOT JUDGED] {console(each)}" for each in _unjudged(comparison))
     yield "-" * WIDTH
     yield f"GATE: {'PASS' if gate.passed else 'FAIL'}"
     yield from (f"  {console(reason)}" for reason in gate.reasons)
@@ -47,6 +48,7 @@ def _markdown(comparison: Comparison, gate: GateResult) -> Iterator[str]:
     yield f"**Gate: {'PASS' if gate.passed else 'FAIL'}**"
     yield ""
     yield from section("Why", (markdown(reason) for reason in gate.reasons))
+    yield from section("Not judged", (markdown(each) for each in _unjudged(comparison)))
     yield from table("Traces", _COLUMNS, [_row(change) for change in comparison.traces])
     for title, findings in _findings(comparison):
         rows = [_cells(finding) for finding in findings[:FINDINGS_MAX]]
@@ -60,6 +62,13 @@ def _findings(comparison: Comparison) -> Iterator[tuple[str, Sequence[FindingRef
     yield "new", comparison.new_findings
     yield "raised", comparison.raised_findings
     yield "resolved", comparison.resolved_findings
+
+
+def _unjudged(comparison: Comparison) -> Iterator[str]:
+    """Yield the inputs that could not be judged, and how many are not shown."""
+    yield from comparison.unjudged[:FINDINGS_MAX]
+    if (more := len(comparison.unjudged) - FINDINGS_MAX) > 0:
+        yield f"and {more} more"
 
 
 def _scores(change: TraceChange) -> str:

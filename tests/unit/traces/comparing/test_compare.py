@@ -217,6 +217,22 @@ def test_a_score_may_drop_by_what_is_allowed_and_no_more() -> None:
     assert gate(old, new, "failures", max_score_drop=0, compat="0.2").passed
 
 
+@pytest.mark.parametrize("compat", [None, "0.2"])
+@pytest.mark.parametrize("mode", ["regressions", "failures"])
+def test_a_candidate_that_was_not_wholly_judged_is_stopped(
+    mode: str, compat: Literal["0.2"] | None
+) -> None:
+    """What was not judged may hide anything; in the baseline it hides nothing of today."""
+    partly = {**report(A), "unjudged": [{"source_path": "b.json", "reason": "cut short"}]}
+
+    stopped = gate(report(A), partly, mode, compat)
+
+    assert stopped == GateResult(passed=False, reasons=("1 input could not be judged",))
+    assert compare_reports(report(A), partly).unjudged == ("b.json: cut short",)
+    assert gate(partly, report(A), mode, compat).passed
+    assert gate(report(A), {**report(A), "unjudged": []}, mode, compat).passed
+
+
 @pytest.mark.parametrize("value", [float("nan"), -1, 101, True, "5"])
 def test_a_drop_that_is_no_number_is_refused(value: Any) -> None:  # noqa: ANN401 - any value
     """It would never stop anything, or everything."""
@@ -246,6 +262,9 @@ def test_a_mode_that_does_not_exist_is_refused() -> None:
         (report(entry("t", finding(step=[1]))), "expected text or null"),  # type: ignore[arg-type] # wrong
         (report(entry("t", finding(subject=1))), "expected text"),
         (report(entry("t", finding(severity=5))), "expected text"),
+        ({**report(A), "unjudged": True}, "expected a list"),
+        ({**report(A), "unjudged": [5]}, "expected an object"),
+        ({**report(A), "unjudged": [{"source_path": 5}]}, "expected text"),
     ],
 )
 def test_what_is_no_report_is_refused(document: object, said: str) -> None:

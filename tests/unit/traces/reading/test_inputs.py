@@ -75,12 +75,14 @@ def test_a_file_is_called_from_the_top_of_its_repository(
 
 
 @pytest.mark.parametrize("name", ["empty", "no*.json"])
-def test_what_names_nothing_is_refused(tmp_path: Path, name: str) -> None:
-    """A typo is no empty pass."""
+def test_what_names_nothing_is_told_when_it_is_read(tmp_path: Path, name: str) -> None:
+    """A typo is no empty pass, and the others are judged."""
     (tmp_path / "empty").mkdir()
+    (recorded,) = find_recordings([str(tmp_path / name)], io.BytesIO())
 
-    with pytest.raises(AuthoringError):
-        found(tmp_path / name)
+    with pytest.raises(AuthoringError, match="no file "):
+        recorded.read()
+    assert recorded.uri == name
 
 
 def test_a_missing_file_is_told_when_it_is_read(tmp_path: Path) -> None:
