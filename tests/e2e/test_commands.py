@@ -187,7 +187,9 @@ class TestUsage:
             (["--baseline", "none.json"], "none.json"),
             (["--agent", "no-such-program --x"], "expected an executable, found `no-such-program`"),
             (["--agent", "'"], "`--agent`: expected a command"),
+            (["--agent", ""], "`--agent`: expected an executable, found nothing"),
             (["--workflow", "suport"], "no such workflow pack: suport; did you mean `support`?"),
+            (["--workflow", "orders"], "found after `pip install -e FOLDER`"),
         ],
         ids=lambda value: value[0] if isinstance(value, list) else "",
     )

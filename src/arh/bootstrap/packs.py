@@ -214,7 +214,9 @@ def load_pack(name: str) -> WorkflowPack:
     points = [point for point in entry_points(group=GROUP) if point.name == name]
     if not points:
         known = pack_names()
-        hint = closest(name, known) or f"installed: {', '.join(known)}"
+        hint = closest(name, known) or (
+            f"installed: {', '.join(known)}; one in a folder is found after `pip install -e FOLDER`"
+        )
         raise AuthoringError.of(f"no such workflow pack: {name}", hint=hint)
     if len(points) > 1:
         hint = f"uninstall all but one of {', '.join(sorted(map(_distribution, points)))}"

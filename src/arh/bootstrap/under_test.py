@@ -276,7 +276,7 @@ class UnderTest:
             return cls(McpCommandUnderTest(mcp, wall_s_max, model_endpoint))
         if model_endpoint:
             raise AuthoringError.of(
-                agent or "nothing",
+                agent or "",
                 field="--model-endpoint",
                 expected="an --agent or --agent-mcp that is a command",
                 hint="an agent in our process asks its session",

@@ -10,22 +10,25 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from arh import bootstrap
-from arh.errors import safe
+from arh.errors import AuthoringError, safe
 from arh.harness.authoring.plan import plan_runs
-from arh.harness.authoring.roots import find_root
+from arh.harness.authoring.roots import find_root, there_is
 from arh.harness.exits import FAIL, INCONCLUSIVE, PASS
 from arh.harness.pipeline import Pipeline, run_one
 from arh.records.control.plan import PlannedRun
 from arh.records.control.verdict import ScenarioVerdict
 from arh.render.steps import run_lines, verdict_lines
 
+SCENARIO: Final = "FILE[:LINE]"
+
 
 def main(argv: Sequence[str]) -> int:
     """Run the scenario on the line, or all of the file, and return the worst exit code."""
     chosen = _parser().parse_args(argv)
-    suite = bootstrap.prepare(bootstrap.sources(chosen, scenarios=found(chosen.scenario)))
+    suite = bootstrap.prepare(bootstrap.sources(chosen, scenarios=found(chosen.scenario, SCENARIO)))
     plan = plan_runs(suite.loaded.scenarios, seed=chosen.seed)
     under_test = bootstrap.under_test(chosen, suite)
     if chosen.show_prompt:
@@ -65,18 +68,25 @@ def _code(verdict: ScenarioVerdict) -> int:
     return {"pass": PASS, "fail": FAIL}.get(verdict.status, INCONCLUSIVE)
 
 
-def found(named: str) -> str:
-    """Return the path as it is named, or below the suite's own root, as a report names it."""
-    if Path(named.rpartition(":")[0] or named).exists() or Path(named).exists():
-        return named
-    return str(find_root("scenarios").path / named)
+def found(named: str, argument: str) -> str:
+    """Return the path as it is named, or below the suite's own root, as a report names it.
+
+    Raises:
+        AuthoringError: It is neither here nor there; `argument` is where it was named.
+    """
+    root = find_root("scenarios").path
+    for path in (Path(named), root / named):
+        if there_is(path):
+            return str(path)
+    hint = f"looked from this folder, and from {root}"
+    raise AuthoringError.of(
+        "there is no such file or folder", file=named, field=argument, hint=hint
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("arh run", description=__doc__)
-    parser.add_argument(
-        "scenario", metavar="FILE[:LINE]", help="a scenario file, or one line of it"
-    )
+    parser.add_argument("scenario", metavar=SCENARIO, help="a scenario file, or one line of it")
     bootstrap.add_sources(parser, scenarios=False)
     bootstrap.add_seed(parser)
     bootstrap.add_agent(parser)

@@ -22,6 +22,7 @@ from arh.errors import AuthoringError, safe
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.option_types import seconds
 from arh.ports.sue import Agent
+from arh.records.control.plan import PlannedRun
 from arh.records.tasks import Task
 
 if TYPE_CHECKING:
@@ -33,27 +34,44 @@ SECONDS = 600
 def main(argv: Sequence[str]) -> int:
     """Serve the scenario until its agent ends, and return what `arh run` would."""
     chosen = _parser().parse_args(argv)
-    suite = bootstrap.prepare(bootstrap.sources(chosen, scenarios=found(chosen.scenario)))
+    suite = bootstrap.prepare(
+        bootstrap.sources(chosen, scenarios=found(chosen.scenario, "--scenario"))
+    )
     plan = plan_runs(suite.loaded.scenarios, seed=chosen.seed)
-    if len(plan.runs) != 1:
-        raise AuthoringError.of(
-            f"{len(plan.runs)} scenarios", field="--scenario", expected="one: FILE:LINE"
-        )
-    if any(tool.manifest.name == END_TOOL for tool in suite.pack.tools):
-        raise AuthoringError.of(f"a tool is named `{END_TOOL}`", hint="that name is arh's own here")
-    (run,) = plan.runs
+    run = _only(plan.runs)
+    _require_servable(suite, run, stdio=chosen.stdio)
     wall_s_max = chosen.agent_seconds
-    if chosen.stdio:
-        stimulus = run.located.scenario.stimulus
-        if stimulus.actors or stimulus.soak:
-            raise AuthoringError.of(
-                "a scenario of several actors or tasks", field="--stdio", expected="one task"
-            )
-        made = _piped(wall_s_max)
-    else:
-        made = _served(wall_s_max, chosen.config)
+    made = _piped(wall_s_max) if chosen.stdio else _served(wall_s_max, chosen.config)
     served = bootstrap.UnderTest(bootstrap.ServedUnderTest(made, wall_s_max))
     return shown(run, bootstrap.pipeline(suite, plan, served))
+
+
+def _only(runs: Sequence[PlannedRun]) -> PlannedRun:
+    """Return the one run that there is.
+
+    Raises:
+        AuthoringError: There are several: one agent is served one scenario.
+    """
+    if len(runs) != 1:
+        raise AuthoringError.of(
+            f"{len(runs)} scenarios are there", field="--scenario", hint="name one as FILE:LINE"
+        )
+    return runs[0]
+
+
+def _require_servable(suite: bootstrap.Suite, run: PlannedRun, *, stdio: bool) -> None:
+    """Refuse what a client could not tell apart, or what one pipe could not carry.
+
+    Raises:
+        AuthoringError: A tool has the name of ours, or a pipe would serve several tasks.
+    """
+    if any(tool.manifest.name == END_TOOL for tool in suite.pack.tools):
+        raise AuthoringError.of(f"a tool is named `{END_TOOL}`", hint="that name is arh's own here")
+    stimulus = run.located.scenario.stimulus
+    if stdio and (stimulus.actors or stimulus.soak):
+        raise AuthoringError.of(
+            "a scenario of several actors or tasks", field="--stdio", expected="one task"
+        )
 
 
 def _piped(wall_s_max: int) -> bootstrap.MadeAgent:

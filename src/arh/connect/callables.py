@@ -66,8 +66,7 @@ def load_callable(name: str) -> CallableAgent:
         raise AuthoringError.of(
             f"{name} does not load: {found.type_name}",
             field="--agent",
-            expected="package.module:name",
-            hint=f'python -c "import {module}" shows why',
+            hint=f'python -c "import {module}; {module}.{path}" shows why',
         )
     if not (callable(found) or callable(getattr(found, "run", None))):
         raise AuthoringError.of(name, field="--agent", expected=EXPECTED)

@@ -41,8 +41,8 @@ class Launch:
 
     `command` is split as a shell would split it, and no shell runs it. `passed_on` names further
     variables of ours that the process may see, `given` are variables of its own, unless they
-    are passed on. With `told`, that
-    and nothing else is its standard input, whether it reads it or not.
+    are passed on. With `told`, that and nothing else is its standard input, whether it reads it or
+    not.
     """
 
     command: str
@@ -148,7 +148,7 @@ def check_command(command: str, option: str = "--agent") -> None:
     except ValueError as error:
         raise AuthoringError.of(command, expected=f"a command ({error})", field=option) from None
     if not words or which(words[0]) is None:
-        found = words[0] if words else "nothing"
+        found = words[0] if words else ""
         raise AuthoringError.of(found, expected="an executable", field=option)
 
 

@@ -35,6 +35,21 @@ def test_a_tool_may_not_have_the_name_of_ours(monkeypatch: pytest.MonkeyPatch) -
         serve.main(["--scenario", GOLDEN])
 
 
+def test_a_file_that_is_not_there_is_named_as_it_was() -> None:
+    """With the option that named it, and both places where it was looked for."""
+    with pytest.raises(AuthoringError) as refusal:
+        serve.main(["--scenario", "none.jsonl:3"])
+
+    said = str(refusal.value)
+    assert said.startswith("none.jsonl:3: `--scenario`: there is no such file or folder; looked ")
+
+
+def test_a_folder_of_scenarios_is_too_much() -> None:
+    """One agent is served one scenario, and the message says how to name it."""
+    with pytest.raises(AuthoringError, match=r"scenarios are there; name one as FILE:LINE"):
+        serve.main(["--scenario", "scenarios/support/golden"])
+
+
 def test_one_pipe_serves_one_task() -> None:
     """Several actors would each need a pipe; over HTTP each has an address."""
     with pytest.raises(AuthoringError, match="several actors or tasks"):

@@ -183,7 +183,11 @@ def test_a_missing_module_says_how_to_look(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(AuthoringError, match="ModuleNotFoundError") as refusal:
         load_callable("no_such_module_of_ours:agent")
 
-    assert 'python -c "import no_such_module_of_ours" shows why' in str(refusal.value)
+    said = str(refusal.value)
+    assert said == (
+        "`--agent`: no_such_module_of_ours:agent does not load: ModuleNotFoundError; "
+        'python -c "import no_such_module_of_ours; no_such_module_of_ours.agent" shows why'
+    )
 
 
 @pytest.mark.parametrize("raised", ["raise ValueError('x')", "raise SystemExit(3)", "1/0"])

@@ -76,12 +76,17 @@ def own_root(name: str) -> Root:
 
 
 def _named(path: Path, name: str) -> Root:
-    bare = path.with_name(path.name.rpartition(":")[0] or path.name) if path.name else path
-    if path.exists() or (bare.is_file() and path.name.rpartition(":")[2].isdigit()):
+    if there_is(path):
         return Root(path, "flag")
     raise AuthoringError.of(
         "there is no such file or folder", file=str(path), field=f"--{name}", hint="check the path"
     )
+
+
+def there_is(path: Path) -> bool:
+    """Tell whether a file, a folder or, as `FILE:LINE`, a line's file is there."""
+    bare = path.with_name(path.name.rpartition(":")[0] or path.name) if path.name else path
+    return path.exists() or (bare.is_file() and path.name.rpartition(":")[2].isdigit())
 
 
 def _packaged(name: str) -> Root | None:
