@@ -25,6 +25,8 @@ KINDS = {
     "html": "report.html",
 }
 NAMES = {"md": "markdown"}
+GATE_KINDS = {"json": "scorecard.json", "markdown": "scorecard.md", "junit": "junit.xml"}
+COMPARISONS = {"comparison": "comparison.json", "comparison-markdown": "comparison.md"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ def main(environment: Mapping[str, str]) -> int:
     missing = [name for name in MODES[mode][1] if not inputs.get(name)]
     if missing:
         return refused(f"the input `{missing[0]}` is missing")
+    forget(folder)
     done = MODES[mode][0](inputs, folder)
     summarise(environment.get("GITHUB_STEP_SUMMARY"), done.reports)
     tell(environment.get("GITHUB_OUTPUT"), done)
@@ -69,8 +72,7 @@ def validated(inputs: Mapping[str, str], folder: Path) -> Done:
     code = arh("validate", *judging, *outs, "--", *traces)
     if code == USAGE or not inputs.get("baseline"):
         return Done(code, written(reports))
-    reports["comparison"] = folder / "comparison.json"
-    reports["comparison-markdown"] = folder / "comparison.md"
+    reports |= {kind: folder / file for kind, file in COMPARISONS.items()}
     code = arh(
         "compare",
         f"--baseline={inputs['baseline']}",
@@ -86,11 +88,17 @@ def gated(inputs: Mapping[str, str], folder: Path) -> Done:
     """The release gate has decided."""
     options = given(inputs, "workflow", "scenarios", "profile", "agent", "baseline")
     code = arh("gate", *options, f"--out={folder}")
-    files = {"json": "scorecard.json", "markdown": "scorecard.md", "junit": "junit.xml"}
-    return Done(code, written({kind: folder / file for kind, file in files.items()}))
+    return Done(code, written({kind: folder / file for kind, file in GATE_KINDS.items()}))
 
 
 MODES = {"validate": (validated, ("traces", "policy")), "gate": (gated, ())}
+
+
+def forget(folder: Path) -> None:
+    """No report of an earlier run is left, which could pass for one of this run."""
+    for kinds in (KINDS, COMPARISONS, GATE_KINDS):
+        for file in kinds.values():
+            (folder / file).unlink(missing_ok=True)
 
 
 def given(inputs: Mapping[str, str], *names: str) -> list[str]:

@@ -66,6 +66,21 @@ def test_with_a_baseline_the_comparison_decides(tmp_path: Path) -> None:
     assert comparison["summary"]["new_findings"] in (0, len(comparison["traces"]))
 
 
+def test_a_report_of_an_earlier_run_decides_nothing(tmp_path: Path) -> None:
+    """A policy that is no policy fails, though a report that passes lies where one is written."""
+    _, outputs, _ = validate(tmp_path, GOOD, reports="base")
+    baseline, policy = tmp_path / outputs["json"], tmp_path / "policy.json"
+    stale = tmp_path / "arh-reports" / "report.json"
+    stale.parent.mkdir()
+    stale.write_bytes(baseline.read_bytes())
+    policy.write_text('{"policy_id": "p", "forbiden": 1}', "utf-8")
+
+    code, _, _ = act(tmp_path, traces=GOOD, policy=str(policy), baseline=str(baseline))
+
+    assert code == 1
+    assert not stale.exists()
+
+
 @pytest.mark.parametrize(
     "evil",
     ["--policy=/dev/null", "$(touch owned)", "`touch owned`", "; touch owned", "--help"],
