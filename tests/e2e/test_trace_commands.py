@@ -143,14 +143,16 @@ def test_an_id_that_is_taken_is_not_judged(project: Path) -> None:
     assert "[NOT JUDGED] two.json: the trace_id `t` is that of one.json" in done.stdout
 
 
-def test_recordings_of_one_name_in_two_folders_are_two(project: Path) -> None:
-    """Without an id of its own a recording has that of its path."""
+def test_recordings_of_one_name_in_two_folders_need_ids(project: Path) -> None:
+    """They are called alike, within a repository or not; a report of both would be no baseline."""
     written(project / "again" / "good.json", chat())
+    written(project / "other" / "good.json", {**chat(), "trace_id": "other"})
 
-    done = validate(project, "good.json", "again/good.json")
+    done = validate(project, "good.json", "again/good.json", "other/good.json")
 
-    assert done.returncode == 0, done.stdout
-    assert "2/2 traces passed" in done.stdout
+    assert done.returncode == 1, done.stdout
+    assert "2/2 traces passed, 1 input could not be judged" in done.stdout
+    assert "the trace_id `good` is that of good.json" in done.stdout
 
 
 @pytest.mark.parametrize(

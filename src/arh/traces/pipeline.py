@@ -16,7 +16,7 @@ from arh.traces.judging.facts import Compat
 from arh.traces.judging.validator import FAIL_UNDER, validate_trace
 from arh.traces.reading.detection import AUTO, BUILT_IN
 from arh.traces.reading.inputs import Recorded
-from arh.traces.reading.positions import BYTES_MAX, lines_of, placed
+from arh.traces.reading.positions import BYTES_MAX, lines_at, placed
 from arh.traces.reading.reader import Reader
 from arh.traces.reading.source import read_with_lines
 from arh.traces.rendering.run import Placed, TraceRun, Unjudged
@@ -79,11 +79,11 @@ class Judge:
         del data  # a long recording is not held twice
         for trace, line in traces:
             place = recorded.uri if line is None else f"{recorded.uri}:{line}"
-            first = taken.setdefault(trace.trace_id, place)
-            if first != place:
-                reason = f"the trace_id {quoted(trace.trace_id)} is that of {first}"
+            if trace.trace_id in taken:  # two recordings may have one name, in two folders
+                reason = f"the trace_id {quoted(trace.trace_id)} is that of {taken[trace.trace_id]}"
                 yield Unjudged(recorded.uri, reason, line)
             else:
+                taken[trace.trace_id] = place
                 yield self._report(trace, Source(recorded.uri, line, lines))
 
     def _report(self, trace: Trace, source: Source) -> Placed | Unjudged:
@@ -101,7 +101,7 @@ class Judge:
         (trace, line) = traces[0]
         if line is not None:
             return ()
-        known = dict(lines_of(data))
+        known = lines_at({f"steps[{step.ordinal}]" for step in trace.steps}, data)
         steps = ((step.anchor, known.get(f"steps[{step.ordinal}]")) for step in trace.steps)
         return tuple((anchor, at) for anchor, at in steps if at is not None)
 

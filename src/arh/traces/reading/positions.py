@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Final
 
@@ -16,11 +17,16 @@ from arh.errors import AuthoringError, Problem
 
 BYTES_MAX: Final = 8 * 2**20
 DEPTH_MAX: Final = 256
+PATH_CHARS_MAX: Final = 400
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:\n]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
 def lines_of(data: bytes) -> Iterator[tuple[str, int]]:
-    """Yield the path of every value, as in `a.b[0]`, with the line that it begins on."""
+    """Yield the path of every value, as in `a.b[0]`, with the line that it begins on.
+
+    Below a path of more than `PATH_CHARS_MAX` characters paths are cut and name nothing: a long
+    key would stand in the path of every value within.
+    """
     line = 1
     places: list[_Container] = []
     for found in _TOKEN.finditer(data):
@@ -46,9 +52,16 @@ def lines_of(data: bytes) -> Iterator[tuple[str, int]]:
                 places.append(_Container(path, is_object=token == b"{"))
 
 
+def lines_at(paths: AbstractSet[str], data: bytes) -> dict[str, int]:
+    """Return the lines of those values of a text that are asked for: all would fill the memory."""
+    return {path: line for path, line in lines_of(data) if path in paths}
+
+
 def placed(error: AuthoringError, data: bytes, file: str) -> AuthoringError:
     """Return the error with the file, and the line of each field that stands in the text."""
-    lines = dict(lines_of(data)) if len(data) <= BYTES_MAX and _is_json(data) else {}
+    wanted = {path for each in error.problems for path in _around(each.field)}
+    is_read = bool(wanted) and len(data) <= BYTES_MAX and _is_json(data)
+    lines = lines_at(wanted, data) if is_read else {}
     return AuthoringError(*(_placed(problem, lines, file) for problem in error.problems))
 
 
@@ -60,11 +73,15 @@ def _placed(problem: Problem, lines: dict[str, int], file: str) -> Problem:
 
 def _nearest(path: str, lines: dict[str, int]) -> int | None:
     """Return the line of a value, or of the nearest one around it that is there."""
-    if not path:
-        return None
-    while path and path not in lines:
+    return next((lines[each] for each in _around(path) if each in lines), None)
+
+
+def _around(path: str) -> Iterator[str]:
+    """Yield a path, and that of each value around it but the whole; longer ones have no line."""
+    path = path[: 2 * PATH_CHARS_MAX]
+    while path:
+        yield path
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
-    return lines.get(path)
 
 
 def _is_json(data: bytes) -> bool:
@@ -81,7 +98,8 @@ class _Container:
     __slots__ = ("_base", "_index", "_key", "_object")
 
     def __init__(self, base: str, *, is_object: bool) -> None:
-        self._base, self._object = base, is_object
+        self._base = base if len(base) <= PATH_CHARS_MAX else f"{base[:PATH_CHARS_MAX]}\0"
+        self._object = is_object
         self._index = 0
         self._key: str | None = None
 

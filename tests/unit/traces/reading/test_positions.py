@@ -81,3 +81,14 @@ def test_hostile_text_costs_linear_time() -> None:
     """A megabyte of quotes, escapes and brackets is passed over once."""
     for data in (b'"' * 1_000_001, b"\\" * 1_000_000, b"[" * 1_000_000, b'{"a":' * 200_000):
         assert sum(1 for _ in lines_of(data)) <= len(data)
+
+
+def test_a_long_key_is_not_repeated_in_the_paths_below_it() -> None:
+    """A file of a megabyte would take gigabytes: the key's own line is known, those within not."""
+    key = "k" * 5_000
+    text = json.dumps({key: [[1], 2], "b": [3]}).encode()
+
+    paths = [path for path, _ in lines_of(text)]
+
+    assert [path for path in paths if "\0" not in path] == ["", key, "b", "b[0]"]
+    assert [len(path) < 500 for path in paths if "\0" in path] == [True] * 3
