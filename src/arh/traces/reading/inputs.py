@@ -11,7 +11,7 @@ import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -56,10 +56,12 @@ def _named(name: str, stdin: BinaryIO) -> Iterator[tuple[str, Recorded]]:
         return
     path = Path(name)
     if path.is_dir():
-        files = list(_inside(path))
-        if not files:
+        unread: list[Path] = []
+        files = list(_inside(path, unread))
+        if not files and not unread:
             yield _nothing(path, f"no file in this folder ends in {', '.join(SUFFIXES)}")
-        yield from (_file(file, path) for file in files)
+        yield from ((_unread if file.is_fifo() else _file)(file, path) for file in files)
+        yield from (_unread(folder, path) for folder in sorted(unread))
     elif _GLOB & set(name) and not path.exists():
         matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - absolute patterns too
         files = [Path(match) for match in matches if Path(match).is_file()]
@@ -70,9 +72,16 @@ def _named(name: str, stdin: BinaryIO) -> Iterator[tuple[str, Recorded]]:
         yield _file(path, path.parent)
 
 
-def _inside(folder: Path) -> Iterator[Path]:
-    """Yield the recordings below a folder by name; hidden ones and links are not entered."""
-    for at, folders, files in os.walk(folder, followlinks=False):
+def _inside(folder: Path, unread: list[Path]) -> Iterator[Path]:
+    """Yield the recordings below a folder by name; hidden ones and links are not entered.
+
+    A folder that cannot be listed is added to `unread`: nobody knows what it holds.
+    """
+
+    def missed(error: OSError) -> None:
+        unread.append(Path(error.filename))
+
+    for at, folders, files in os.walk(folder, onerror=missed, followlinks=False):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         for name in sorted(files):
             if not name.startswith(".") and name.lower().endswith(SUFFIXES):
@@ -82,6 +91,16 @@ def _inside(folder: Path) -> Iterator[Path]:
 def _file(path: Path, top: Path) -> tuple[str, Recorded]:
     real = Path(os.path.abspath(path))  # noqa: PTH100 - a link keeps the name that it has
     return str(real), Recorded(location(real, top), lambda: _bytes(path))
+
+
+def _unread(path: Path, top: Path) -> tuple[str, Recorded]:
+    """Return what stands for a folder, or a pipe in one, that cannot be read."""
+    real = Path(os.path.abspath(path))  # noqa: PTH100 - as above
+    return str(real), Recorded(location(real, top), partial(_refused, "this cannot be read"))
+
+
+def _refused(reason: str) -> bytes:
+    raise AuthoringError.of(reason)
 
 
 def location(path: Path, top: Path) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -99,3 +101,25 @@ def test_a_link_inside_a_folder_leads_nowhere(tmp_path: Path) -> None:
     (tmp_path / "in" / "link").symlink_to(tmp_path / "out")
 
     assert found(tmp_path / "in") == ["a.json"]
+
+
+def test_what_cannot_be_read_in_a_folder_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that may not be listed is no empty one, and nobody waits for a pipe to be filled."""
+    files(tmp_path, "a.json", "shut/b.json")
+    os.mkfifo(tmp_path / "pipe.json")
+    listed = os.scandir
+
+    def shut(path: str) -> object:
+        if Path(path).name == "shut":
+            raise PermissionError(errno.EACCES, "no", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", shut)
+    recordings = find_recordings([str(tmp_path)], io.BytesIO())
+
+    assert [recorded.uri for recorded in recordings] == ["a.json", "pipe.json", "shut"]
+    for recorded in recordings[1:]:
+        with pytest.raises(AuthoringError, match="cannot be read"):
+            recorded.read()
