@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
+from typing import Final
 
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, closest
 from arh.traces.trace import shown_type
+
+SEVERITIES: Final = ("error", "warning", "info")
 
 
 class ReportRefused(AuthoringError, ValueError):  # noqa: N818 - the answer of a strict reader
@@ -127,12 +130,26 @@ def _finding(value: object, path: str) -> ReportedFinding:
     if subject is not None and not isinstance(subject, str):
         raise _wrong(f"{path}.subject", "text", subject)
     return ReportedFinding(
-        severity=_text(value, "severity", path),
+        severity=_severity(value, path),
         category=_text(value, "category", path),
         message=_text(value, "message", path),
         step_id=None if step is None else str(step),
         rule_id=_text(value, "rule_id", path),
         subject=subject,
+    )
+
+
+def _severity(value: Mapping[str, object], path: str) -> str:
+    """Return one of the severities: a gate counts errors, and any other word would hide one."""
+    severity = value.get("severity")
+    if isinstance(severity, str) and severity in SEVERITIES:
+        return severity
+    found = severity if isinstance(severity, str) else shown_type(severity)
+    raise ReportRefused.of(
+        found,
+        expected=" or ".join(SEVERITIES),
+        field=f"{path}.severity",
+        hint=closest(found.lower(), SEVERITIES),
     )
 
 

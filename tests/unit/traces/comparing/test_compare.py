@@ -261,7 +261,9 @@ def test_a_mode_that_does_not_exist_is_refused() -> None:
         ({"reports": [{"trace_id": "t", "findings": [5]}]}, "expected an object"),
         (report(entry("t", finding(step=[1]))), "expected text or null"),  # type: ignore[arg-type] # wrong
         (report(entry("t", finding(subject=1))), "expected text"),
-        (report(entry("t", finding(severity=5))), "expected text"),
+        (report(entry("t", finding(severity=5))), "expected error or"),
+        (report(entry("t", finding(severity="ERROR"))), "expected error or"),
+        (report(entry("t", {**finding(), "severity": None})), "expected error or"),
         ({**report(A), "unjudged": True}, "expected a list"),
         ({**report(A), "unjudged": [5]}, "expected an object"),
         ({**report(A), "unjudged": [{"source_path": 5}]}, "expected text"),
