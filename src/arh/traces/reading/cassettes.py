@@ -7,12 +7,14 @@ the later one. Exchanges with others than models are noted, never read as someth
 
 from __future__ import annotations
 
+import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from arh.canonical import JsonValue, Refused, encode, parse
+from arh.canonical import JsonValue, Refused, parse
 from arh.errors import AuthoringError
 from arh.traces.mapping.texts import texts
 from arh.traces.reading.detection import Undetected
@@ -37,19 +39,22 @@ def interactions(value: JsonValue) -> list[JsonValue] | None:
     return found
 
 
-def read_cassette(items: list[JsonValue], source: str, read: Read) -> tuple[Trace, ...]:
+def read_cassette(
+    items: list[JsonValue], source: str, read: Read, around: JsonValue = None
+) -> tuple[Trace, ...]:
     """Return the traces of the conversations in a cassette.
 
-    `read` returns the traces of one exchange, or why nobody reads it.
+    `read` returns the traces of one exchange, or why nobody reads it. `around` is the cassette.
 
     Raises:
         AuthoringError: No exchange is one with a model.
     """
     traces: list[Trace] = []
-    unread: list[Note] = []
+    unread: list[Note] = [*_beside(around, _OF_CASSETTE, "")]
     why: Undetected | None = None
     for index, item in enumerate(items):
         at = f"interactions[{index}]"
+        unread.extend(_beside_bodies(item, at))
         request, response = bodies(item, source)
         document: JsonValue = {"request": request, "response": response}
         found = read(document)
@@ -69,6 +74,31 @@ def read_cassette(items: list[JsonValue], source: str, read: Read) -> tuple[Trac
         replace(trace, trace_id=f"{trace.trace_id}-{place + 1}")
         for place, trace in enumerate(traces)
     )
+
+
+def _beside_bodies(item: JsonValue, at: str) -> Iterator[Note]:
+    """Yield what an exchange says beside the bodies of its request and its response."""
+    yield from _beside(item, _OF_ITEM, at)
+    for name in ("request", "response"):
+        message = item.get(name) if isinstance(item, dict) else None
+        if isinstance(message, dict):
+            body = "parsed_body" if "parsed_body" in message else "body"
+            yield from _beside(message, _OF_MESSAGE | {body}, f"{at}.{name}")
+            inner = message.get(body)
+            if body == "body" and isinstance(inner, dict) and "string" in inner:
+                yield from _beside(inner, _OF_BODY, f"{at}.{name}.body")
+
+
+def _beside(value: JsonValue, known: AbstractSet[str], at: str) -> Iterator[Note]:
+    """Yield what stands in an object under other names, or in place of an object."""
+    if not isinstance(value, dict):
+        if value is not None:
+            yield Note("unmapped_field", "no object", at, None, texts(value))
+        return
+    left = {name: inner for name, inner in value.items() if name not in known}
+    if left:
+        names = ", ".join(list(left)[:_NAMES_MAX])
+        yield Note("unmapped_field", names, at, None, texts(left))
 
 
 def _nothing(why: Undetected | None, source: str) -> AuthoringError:
@@ -125,13 +155,14 @@ def _same(one: Step, other: Step) -> bool:
         and one.tool_name == other.tool_name
         and one.text == other.text
         and one.raw_arguments == other.raw_arguments
-        and _bytes(one.arguments) == _bytes(other.arguments)
-        and (one.status == "unknown" or _bytes(one.output) == _bytes(other.output))
+        and _text(one.arguments) == _text(other.arguments)
+        and (one.status == "unknown" or _text(one.output) == _text(other.output))
     )
 
 
-def _bytes(value: JsonValue | JsonObject) -> bytes:
-    return encode(value)
+def _text(value: JsonValue | JsonObject) -> str:
+    """Return a text that equal values share; recorded numbers may be too large for a digest."""
+    return json.dumps(value, sort_keys=True)
 
 
 def _merged(after: Step, before: Step) -> Step:
@@ -196,7 +227,7 @@ def _streamed(data: bytes, source: str) -> JsonValue:
         return framed
     if b"data:" in data:
         try:
-            return list(events(data, source))
+            return list(events(data, source)) or text
         except AuthoringError:
             return text
     return text
@@ -205,4 +236,11 @@ def _streamed(data: bytes, source: str) -> JsonValue:
 _FRAMED: Final = "\x00"
 _GZIP: Final = "\x1f\x8b"
 _GZIP_WINDOW: Final = 31
+_NAMES_MAX: Final = 8
+_OF_CASSETTE: Final = frozenset({"interactions", "recorded_with", "version"})
+_OF_ITEM: Final = frozenset({"recorded_at", "request", "response"})
+_OF_MESSAGE: Final = frozenset(
+    {"headers", "http_version", "method", "protocol", "status", "status_code", "uri", "url"}
+)
+_OF_BODY: Final = frozenset({"encoding", "string"})
 _SETTLED: Final = frozenset({"missing_tool_result"})

@@ -61,7 +61,7 @@ def events(text: bytes, source: str) -> Iterable[JsonValue]:
     """Yield the values that server-sent events carry as data; the end mark is none.
 
     Raises:
-        AuthoringError: The data of an event is no strict JSON.
+        AuthoringError: The data of an event is no strict JSON, or a line is no field of an event.
     """
     begun = 0
     parts: list[bytes] = []
@@ -75,6 +75,13 @@ def events(text: bytes, source: str) -> Iterable[JsonValue]:
             if data.strip() not in _END_MARKS:
                 yield _strict(data, source, begun - 1)
             begun = 0
+        elif line.strip() and not line.startswith(_EVENT_FIELDS):
+            raise AuthoringError.of(
+                "this line is no field of a server-sent event",
+                file=source,
+                line=number,
+                hint="record events alone, each with its `data:` lines and a blank line",
+            )
 
 
 def _lines(text: bytes, source: str) -> Recording:

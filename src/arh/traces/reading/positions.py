@@ -77,11 +77,13 @@ def _nearest(path: str, lines: dict[str, int]) -> int | None:
 
 
 def _around(path: str) -> Iterator[str]:
-    """Yield a path, and that of each value around it but the whole; longer ones have no line."""
-    path = path[: 2 * PATH_CHARS_MAX]
-    while path:
-        yield path
-        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    """Yield a path, and that of each value around it, up to the whole; nothing of no path."""
+    inner = path[: 2 * PATH_CHARS_MAX]
+    while inner:
+        yield inner
+        inner = inner[: max(inner.rfind("."), inner.rfind("["), 0)]
+    if path:
+        yield inner
 
 
 def _is_json(data: bytes) -> bool:

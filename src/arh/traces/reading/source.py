@@ -50,7 +50,7 @@ def read_with_lines(
     exchanges = interactions(held.value)
     if exchanges is not None:
         read = partial(_read_exchange, source=source, form=form, readers=readers)
-        return _unplaced(read_cassette(exchanges, source, read))
+        return _unplaced(read_cassette(exchanges, source, read, held.value))
     if held.kind == "lines":
         return _read_lines(held, source, form=form, readers=readers)
     return _unplaced(_distinct(read_checked(held.value, source, form=form, readers=readers)))

@@ -143,3 +143,60 @@ def test_lengths_that_lie_are_no_frames(cut: int) -> None:
     lying = struct.pack(">II", cut, 2**31) + frame[8:]
 
     assert event_stream(lying) is None
+
+
+def test_large_numbers_are_compared_too() -> None:
+    """A tool's identifier of 64 bits is no reason not to know a call again."""
+    calling: JsonObject = {
+        **CALLING,
+        "tool_calls": [{"id": "c1", "function": {"name": "cancel", "arguments": {"id": 2**70}}}],
+    }
+
+    (trace,) = read(
+        _parsed([USER], calling),
+        _parsed([USER, calling, {**RESULT, "content": {"n": 2**70}}], DONE),
+    )
+
+    assert [step.status for step in trace.steps] == ["ok", "ok"]
+
+
+def _parsed(messages: list[JsonValue], reply: JsonObject) -> JsonValue:
+    """Return an exchange whose bodies are recorded as values."""
+    response: JsonValue = {"choices": [{"index": 0, "message": reply, "finish_reason": "stop"}]}
+    return {
+        "request": {"parsed_body": {"messages": messages}},
+        "response": {"parsed_body": response},
+    }
+
+
+@pytest.mark.parametrize(
+    ("around", "items", "at"),
+    [
+        ({"messages": ["HIDDEN"]}, [], ""),
+        ({}, [{"messages": ["HIDDEN"]}], "interactions[1]"),
+        ({}, ["HIDDEN"], "interactions[1]"),
+        ({}, [{**_parsed([USER], DONE), "steps": "HIDDEN"}], "interactions[1]"),  # type: ignore[dict-item]
+        ({}, [{"request": {}, "response": {"parsed_body": {}, "body": "HIDDEN"}}], None),
+        ({}, [{"request": {}, "response": {"body": {"string": "", "b64": "HIDDEN"}}}], None),
+    ],
+)
+def test_what_stands_beside_the_exchanges_is_noted(
+    around: JsonObject, items: list[JsonValue], at: str | None
+) -> None:
+    """A conversation cannot hide next to a harmless one."""
+    document = {"version": 1, "interactions": [exchange([USER], DONE, 1), *items], **around}
+
+    traces = read_traces(json.dumps(document).encode(), "cassette.json")
+
+    notes = [note for trace in traces for note in trace.notes if "HIDDEN" in note.content]
+    assert [note.kind for note in notes] == ["unmapped_field"]
+    assert at is None or notes[0].pointer == at
+
+
+def test_a_body_that_only_mentions_data_is_no_stream() -> None:
+    """It stays the text that it is, and is noted."""
+    answer: JsonValue = {"request": {"body": "{}"}, "response": {"body": "the data: HIDDEN"}}
+
+    (trace,) = read(exchange([USER], DONE, 1), answer)
+
+    assert [note.kind for note in trace.notes if "HIDDEN" in note.content] == ["exchange_not_read"]
