@@ -42,7 +42,7 @@ _GROUPS: Final = (
     ("(?(", "a conditional group"),
 )
 _FLAGS: Final = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?[:)]")
-_OPEN_REPEAT: Final = re.compile(r"\{,([0-9]+)\}")
+_OPEN_REPEAT: Final = re.compile(r"\{,([0-9]*)\}")
 _REPEAT_DIGITS_MAX: Final = 7  # the library itself refuses those of fewer digits
 _REPEAT: Final = re.compile(r"\{[0-9]*(?:,[0-9]*)?\}")
 _ESCAPED_CHAR: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
@@ -191,7 +191,7 @@ def _piece(pattern: str, at: int, use: Use, ends: str) -> tuple[str, int]:
     if char == "{":
         opened = _OPEN_REPEAT.match(pattern, at)
         if opened:
-            return f"{{0,{opened[1]}}}", opened.end() - at
+            return f"{{0,{opened[1]}}}" if opened[1] else "*", opened.end() - at
         _check_repeat(pattern, at)
     return char, 1
 

@@ -16,7 +16,7 @@ PIECES = [
     *("a", "b", "1", " ", ".", r"\d", r"\w", r"\s", r"\S", r"\.", "é", r"\u0061", r"\n", "-"),
     *("[ab]", "[^a]", r"[\w-]", r"[\d.]", "[]a]", "[[]", "(?:ab)", "(a|b)", "^", "$", r"\Z"),
 ]
-REPEATS = ["", "", "", "*", "+", "?", "*?", "{2}", "{,2}", "{1,}"]
+REPEATS = ["", "", "", "*", "+", "?", "*?", "{2}", "{,2}", "{1,}", "{,}"]
 PATTERN = st.lists(
     st.tuples(st.sampled_from(PIECES), st.sampled_from(REPEATS)), min_size=1, max_size=5
 ).map(
@@ -30,6 +30,7 @@ TEXT = st.text(st.sampled_from("ab1 -.é\n[]\u00a0"), max_size=8)
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @given(PATTERN, TEXT)
 @example("a$", "a\n")
+@example("ab{,}1", "a1")
 @example(r"\d", "\u0661")
 @example(r"[\s]", "\u00a0")
 def test_a_search_finds_what_re_finds(pattern: str, text: str) -> None:
