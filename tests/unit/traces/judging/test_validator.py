@@ -342,3 +342,27 @@ def test_one_latency_budget_is_enough_to_be_checked_in_part(name: str) -> None:
     (found,) = judged(steps, budgets={name: 5}).findings
 
     assert (found.rule_id, found.observed) == ("ARH-BUD-008", "1")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tool_name": "pass\u200bword"},
+        {"arguments": {"pass\u200bword": 1}},
+        {"output": {"ｐａｓｓｗｏｒｄ": 1}},
+        {"citations": [{"q": "pass\u200bword"}]},
+        {"metadata": {"q": "pass\u200bword"}},
+        {"output": "pass\ufe0fword"},
+        {"output": "pass\u034fword"},
+        {"output": r"\ud835\udc29assword"},
+    ],
+)
+def test_no_disguise_hides_an_unsafe_text(fields: dict[str, Any]) -> None:
+    """Wherever it stands: characters that nothing shows, look-alikes, escaped pairs."""
+    step = {"step_id": "s1", "type": "tool_call", "tool_name": "look", **fields}
+
+    disguised = judged([step], unsafe_patterns=["password"])
+    twin = judged([step], unsafe_patterns=["passport"])
+
+    assert [each.rule_id for each in disguised.findings] == ["ARH-SAF-002"]
+    assert twin.passed

@@ -24,6 +24,13 @@ from arh.traces.judging.regex_worker import Worker
 from arh.traces.trace import Step
 
 _ESCAPES: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+_PAIRS: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_AS_IS: Final = "surrogatepass"
+# Characters of other categories than formats that nothing is shown for.
+_FILLERS: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U000e0000-\U000e0fff]"
+)
 
 # A blob: the text, and where it stands.
 Blob = tuple[str, str]
@@ -139,7 +146,7 @@ class _Scan:
             anchor = self.facts.anchor(step)
             for blob in _unread(step):
                 yield anchor, blob
-            for text, where in _blobs(step):
+            for text, where in (*_unread(step), *_blobs(step)):
                 for plain in undisguised(text):
                     yield anchor, (plain, f"{where}, undisguised")
         for note in self.facts.trace.notes:
@@ -169,8 +176,6 @@ def _unread(step: Step) -> Iterator[Blob]:
         yield step.tool_name, "the tool's name"
     if step.raw_arguments:
         yield step.raw_arguments, "the raw arguments"
-        for plain in undisguised(step.raw_arguments):
-            yield plain, "the raw arguments, undisguised"
     if step.arguments:
         yield from _named(keys(step.arguments), "a key of the arguments")
     if isinstance(step.output, dict | list):
@@ -193,10 +198,15 @@ def undisguised(text: str) -> Iterator[str]:
     plain = text
     if "\\u" in text:
         plain = _ESCAPES.sub(lambda match: chr(int(match[1], 16)), plain)
+        plain = _PAIRS.sub(lambda pair: pair[0].encode("utf-16", _AS_IS).decode("utf-16"), plain)
     if not plain.isascii():
         plain = unicodedata.normalize("NFKC", plain)
-        invisible = [char for char in set(plain) if unicodedata.category(char) == "Cf"]
+        invisible = [char for char in set(plain) if _is_invisible(char)]
         if invisible:
             plain = plain.translate(dict.fromkeys(map(ord, invisible)))
     if plain != text:
         yield plain
+
+
+def _is_invisible(char: str) -> bool:
+    return unicodedata.category(char) == "Cf" or _FILLERS.match(char) is not None
