@@ -145,7 +145,12 @@ def safe(text: str, *, chars_max: int = TEXT_CHARS_MAX) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Replace what does not print: controls, line ends, bidi and other formats, surrogates."""
+    """Replace what does not print: controls, line ends, bidi and other formats, surrogates.
+
+    A second hash is escaped: `##[` begins a command of CI systems wherever in a line it stands.
+    """
+    if "##" in text:
+        text = text.replace("##", "#\\x23")
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _escape(char) for char in text)

@@ -139,3 +139,11 @@ def test_a_stopped_run_passes_an_agent_that_catches_exceptions() -> None:
     assert not issubclass(RunStopped, Exception)
     assert str(RunStopped("watchdog", "120 calls\n")) == "watchdog: 120 calls\\n"
     assert str(RunStopped("watchdog")) == "watchdog"
+
+
+def test_no_text_is_a_command_of_a_ci_system() -> None:
+    """`##[` and `##vso[` are obeyed in the middle of a line too; one hash is only shown."""
+    shown = [safe("a ##[group]b"), quoted("###vso[task.complete]"), safe("# a")]
+
+    assert shown == ["a #\\x23[group]b", "`#\\x23#vso[task.complete]`", "# a"]
+    assert not any("##" in each for each in shown)
