@@ -22,7 +22,7 @@ from arh.records.state import CommitResult, Receipt
 from arh.records.tools import Effect
 from arh.tools import ledger, replies
 from arh.tools.handling import Call, Handled, handle
-from arh.tools.remote import RemoteCalls
+from arh.tools.remote import Place, RemoteCalls, under_way
 from arh.tools.services import NO_SERVICES, Services
 
 
@@ -48,7 +48,7 @@ class TransactionalClient:
         self._clock = clock
         self._ids = ids
         self._checkpoint = checkpoint
-        self._remote = RemoteCalls(store, self.handle, self.commit)
+        self._out: set[Place] = set()
 
     def execute(self, execution: Execution) -> RawReply:
         """Run the call once and return how it ended."""
@@ -57,7 +57,8 @@ class TransactionalClient:
             return self._read(execution)
         if effect is Effect.TRANSACTIONAL:
             return self._write(execution)
-        return self._remote.execute(execution)
+        # Made for the call: one that was kept would lead back to us, and hold all that we hold.
+        return RemoteCalls(self._store, self.handle, self.commit, self._out).execute(execution)
 
     def look_up(self, tenant: str, tool: str, key: str) -> StoredOperation | None:
         """Return the operation that the store holds under this key, or `None`.
@@ -69,7 +70,7 @@ class TransactionalClient:
         """
         record = self._store.reader().get(tenant, ledger.OPERATIONS, ledger.key_of(tool, key))
         stored = ledger.stored(record, tenant)
-        return self._remote.under_way(stored, (tenant, tool, key))
+        return under_way(stored, out=(tenant, tool, key) in self._out)
 
     def handle(
         self, handler: Handler, execution: Execution, tx: OpenTx, *, writable: bool

@@ -123,10 +123,10 @@ class PolicyGateway:
 
     def _plan(self) -> tuple[Stage, ...]:
         """Return the stages before the dispatch in their order, with what each of them needs."""
-        on, context = self._on, self._context
+        on, context, offered = self._on, self._context, self._offered
         return (
             self._checkpoint("gateway"),
-            lambda current: resolve(current, self._offered),
+            lambda current: resolve(current, offered),
             parse,
             validate,
             lambda current: identify(current, context),

@@ -39,14 +39,14 @@ class Handle(Protocol):
 
 @final
 class RemoteCalls:
-    """Runs the tools of both remote classes."""
+    """Runs the tools of both remote classes; made for one call, since it leads to its client."""
 
-    def __init__(self, store: Store, handle: Handle, commit: Commit) -> None:
-        """Work on a store; `handle` and `commit` are the client's."""
+    def __init__(self, store: Store, handle: Handle, commit: Commit, out: set[Place]) -> None:
+        """Work on a store; `handle`, `commit` and `out`, what is in flight, are the client's."""
         self._store = store
         self._handle = handle
         self._commit = commit
-        self._out: set[Place] = set()
+        self._out = out
 
     def execute(self, execution: Execution) -> RawReply:
         """Send the call, resolve the one that was sent before, or say that nobody knows."""
@@ -64,12 +64,6 @@ class RemoteCalls:
         if isinstance(result, Receipt):
             return self._send(execution)
         return replies.uncommitted(result)
-
-    def under_way(self, stored: StoredOperation | None, place: Place) -> StoredOperation | None:
-        """Return the stored operation, told to be in flight while its call is out."""
-        if stored is not None and stored.status != ledger.COMMITTED and place in self._out:
-            return replace(stored, status="in_flight")
-        return stored
 
     def _repeat(self, stored: StoredOperation, execution: Execution) -> RawReply:
         """Find out what became of the operation that is on record."""
@@ -132,6 +126,13 @@ class RemoteCalls:
         except DependencyFailure as failure:
             return failure
         return self._commit(tx)
+
+
+def under_way(stored: StoredOperation | None, *, out: bool) -> StoredOperation | None:
+    """Return the stored operation, told to be in flight while its call is out."""
+    if stored is not None and stored.status != ledger.COMMITTED and out:
+        return replace(stored, status="in_flight")
+    return stored
 
 
 def _place(operation: Operation) -> Place:

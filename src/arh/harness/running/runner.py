@@ -156,6 +156,7 @@ class _Run:
         self.environment.close()
         self.sue.close()
         self.recorder.record("run_ended", "runner", self._footer(before, self._position()))
+        self.sessions.clear()  # they lead back to the run, whose memory is free once it returns
         return RunOutput(
             self.setup.run_id,
             tuple(self.recorder.lines),
