@@ -14,8 +14,8 @@ from arh.canonical import Json
 from arh.harness.authoring.datasets import DatasetCatalogue
 from arh.harness.authoring.scenario_loader import LoadedSuite
 from arh.http_exchange import HttpRequest, exchange
-from arh.model.script_reader import read_script
-from arh.model.scripts import Scripts
+from arh.model.scripted.reader import read_script
+from arh.model.scripted.scripts import Scripts
 from arh.records.execution import Handler, Tool
 from arh.records.external import Consistency, ExternalState, Reading, Row
 from arh.records.packs import CollectionSpec, RemoteService, WorkflowPack

@@ -16,13 +16,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from arh.canonical import EMPTY, Json
-from arh.model.anthropic_messages import MessagesProvider
-from arh.model.live import Line, LiveModel
-from arh.model.openai_chat import ChatProvider
-from arh.model.openai_responses import ResponsesProvider
-from arh.model.providers import Endpoint
-from arh.model.script import Script
-from arh.model.scripted import ScriptedModel
+from arh.model.live.anthropic_messages import MessagesProvider
+from arh.model.live.model import Line, LiveModel
+from arh.model.live.openai_chat import ChatProvider
+from arh.model.live.openai_responses import ResponsesProvider
+from arh.model.live.providers import Endpoint
+from arh.model.scripted.model import ScriptedModel
+from arh.model.scripted.script import Script
 from arh.records.decisions import Calls, Final, ModelRequest
 from arh.records.messages import Message, ToolReply, ToolRequest, ToolSpec
 from arh.records.models import ModelSettings

@@ -18,7 +18,7 @@ from arh import bootstrap
 from arh.bootstrap.model_options import chosen_models
 from arh.cli.main import main
 from arh.errors import AuthoringError
-from arh.model.script import Script
+from arh.model.scripted.script import Script
 from tests.conformance.provider_server import (
     KEY,
     NAME,

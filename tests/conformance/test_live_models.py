@@ -10,8 +10,8 @@ import pytest
 
 from arh.canonical import Json
 from arh.errors import RunStopped
-from arh.model.openai_chat import limit_name
-from arh.model.replies import CONDUCT
+from arh.model.live.openai_chat import limit_name
+from arh.model.live.replies import CONDUCT
 from arh.records.decisions import (
     AskUser,
     Calls,

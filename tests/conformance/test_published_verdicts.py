@@ -18,7 +18,7 @@ from arh.harness.authoring.roots import Root
 from arh.harness.authoring.scenario_loader import load_scenarios
 from arh.harness.pipeline import run_one
 from arh.harness.vocabulary.rules import RULES
-from arh.model.scripts import load_scripts
+from arh.model.scripted.scripts import load_scripts
 from arh.workflows.support.definition import PACK
 from tests.conformance.test_published_files import PUBLISHED
 

@@ -17,10 +17,10 @@ import pytest
 from arh import bootstrap
 from arh.canonical import Json
 from arh.cli.main import main
-from arh.model.live import Line, LiveModel
-from arh.model.local import LocalProvider, LocalServer, file_name
-from arh.model.providers import Endpoint
-from arh.model.replies import CONDUCT
+from arh.model.live.local import LocalProvider, LocalServer, file_name
+from arh.model.live.model import Line, LiveModel
+from arh.model.live.providers import Endpoint
+from arh.model.live.replies import CONDUCT
 from arh.records.decisions import AskUser, Calls, Decision, Final, Malformed, ModelRequest, Refusal
 from arh.records.messages import Message, ToolSpec
 from arh.records.models import ModelSettings

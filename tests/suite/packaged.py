@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 from arh.agent.loop import ReferenceAgent
 from arh.bootstrap import Sources
 from arh.canonical import line
-from arh.model.scripts import Scripts
+from arh.model.scripted.scripts import Scripts
 from arh.ports.sue import Session
 from arh.records.control.scenario import Scenario
 from arh.records.messages import ToolRequest

@@ -9,7 +9,7 @@ import pytest
 
 from arh import bootstrap
 from arh.errors import AuthoringError
-from arh.model.scripts import Scripts
+from arh.model.scripted.scripts import Scripts
 from arh.records.execution import Tool
 from arh.records.packs import WorkflowPack
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from arh.canonical import Json, digest
-from arh.model.budget import LiveBudget, MeteredModel
-from arh.model.canonical_request import canonical_request
-from arh.model.cassette import Recorder, RecordingModel, Redact, ReplayModel, Tape
-from arh.model.replies import CONDUCT
-from arh.model.scripts import Scripts
+from arh.model.live.budget import LiveBudget, MeteredModel
+from arh.model.live.canonical_request import canonical_request
+from arh.model.live.cassette import Recorder, RecordingModel, Redact, ReplayModel, Tape
+from arh.model.live.replies import CONDUCT
+from arh.model.scripted.scripts import Scripts
 from arh.ports.sue import Model
 from arh.records.decisions import ModelReply, ModelRequest, Served
 from arh.records.messages import ToolSpec

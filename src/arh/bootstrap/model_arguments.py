@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from arh.errors import quoted
-from arh.model.price import Price
+from arh.model.live.price import Price
 
 _AMOUNT: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 

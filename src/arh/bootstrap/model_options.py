@@ -25,16 +25,16 @@ from arh.bootstrap.suite import Suite
 from arh.canonical import EMPTY, Json, Refused
 from arh.errors import AuthoringError, Problem, closest, quoted
 from arh.foreign import ForeignFailure, call
-from arh.model.anthropic_messages import MessagesProvider
-from arh.model.budget import UNLIMITED, Ceilings, LiveBudget
-from arh.model.cassette import Recorder, Redact, Tape
-from arh.model.live import Line, LiveModel
-from arh.model.local import OUTPUT_TOKENS, LocalProvider, LocalServer, file_name
-from arh.model.openai_chat import ChatProvider
-from arh.model.openai_responses import ResponsesProvider
-from arh.model.price import FREE
-from arh.model.providers import Endpoint, Provider
-from arh.model.replies import CONDUCT
+from arh.model.live.anthropic_messages import MessagesProvider
+from arh.model.live.budget import UNLIMITED, Ceilings, LiveBudget
+from arh.model.live.cassette import Recorder, Redact, Tape
+from arh.model.live.local import OUTPUT_TOKENS, LocalProvider, LocalServer, file_name
+from arh.model.live.model import Line, LiveModel
+from arh.model.live.openai_chat import ChatProvider
+from arh.model.live.openai_responses import ResponsesProvider
+from arh.model.live.price import FREE
+from arh.model.live.providers import Endpoint, Provider
+from arh.model.live.replies import CONDUCT
 from arh.ports.sue import Model
 from arh.records.models import OUTPUT_TOKENS_MAX, ModelSettings
 from arh.records.prompts import tools_digest

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from arh.canonical import EMPTY, Json, digest
-from arh.model.scripted import ScriptedModel
-from arh.model.scripts import Scripts
+from arh.model.scripted.model import ScriptedModel
+from arh.model.scripted.scripts import Scripts
 from arh.ports.sue import Model
 from arh.records.messages import ToolSpec
 

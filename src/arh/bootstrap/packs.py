@@ -15,7 +15,7 @@ from arh.connect.process import PASSED_ON
 from arh.errors import AuthoringError, Problem, closest, quoted
 from arh.foreign import ForeignFailure, call
 from arh.harness.authoring.patterns import check_pack
-from arh.model.scripts import Scripts
+from arh.model.scripted.scripts import Scripts
 from arh.records.execution import Tool
 from arh.records.external import ExternalState
 from arh.records.packs import ClaimPattern, CollectionSpec, WorkflowPack

@@ -19,7 +19,7 @@ from arh.harness.evaluators.outcome import OutcomeEvaluator
 from arh.harness.evaluators.response import ResponseEvaluator
 from arh.harness.evaluators.trajectory import TrajectoryEvaluator
 from arh.harness.vocabulary.rules import RULES
-from arh.model.scripts import load_scripts
+from arh.model.scripted.scripts import load_scripts
 from arh.ports.control import Evaluator
 from arh.records.control.scenario import Category
 from arh.records.packs import WorkflowPack

@@ -25,8 +25,8 @@ from arh.harness.judging.judge import judge
 from arh.harness.null_agent import passes_idle
 from arh.harness.running.composition import compose
 from arh.harness.running.runner import Bench, execute
-from arh.model.script_reader import read_script
-from arh.model.scripts import Scripts
+from arh.model.scripted.reader import read_script
+from arh.model.scripted.scripts import Scripts
 from arh.ports.control import Evaluator
 from arh.ports.sue import Agent
 from arh.records.control.gate import GateDecision, Profile

@@ -18,8 +18,8 @@ from arh.harness.evidence.written_scenarios import written_scenario
 from arh.harness.judging.judge import judge
 from arh.harness.running.composition import compose
 from arh.harness.running.runner import Bench, execute
-from arh.model.script_reader import read_script
-from arh.model.scripts import Scripts
+from arh.model.scripted.reader import read_script
+from arh.model.scripted.scripts import Scripts
 from arh.ports.sue import Agent, Telemetry
 from arh.records.control.plan import RunPlan
 from arh.records.control.scenario import Scenario

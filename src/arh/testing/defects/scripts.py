@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arh.canonical import JsonValue, line
 from arh.errors import AuthoringError
-from arh.model.script_reader import read_script
+from arh.model.scripted.reader import read_script
 from arh.records.decisions import ModelReply, ModelRequest
 from arh.testing.defects.agents import BLOCKED, FAITHFUL, GOLDEN
 from arh.testing.defects.exchange import exchanged

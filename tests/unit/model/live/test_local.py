@@ -11,10 +11,10 @@ import pytest
 
 from arh.canonical import Json
 from arh.errors import AuthoringError
-from arh.model.live import Line, LiveModel
-from arh.model.local import LocalProvider, LocalServer, actions, file_name
-from arh.model.providers import Endpoint
-from arh.model.replies import CONDUCT
+from arh.model.live.local import LocalProvider, LocalServer, actions, file_name
+from arh.model.live.model import Line, LiveModel
+from arh.model.live.providers import Endpoint
+from arh.model.live.replies import CONDUCT
 from arh.records.decisions import (
     AskUser,
     Calls,

@@ -9,9 +9,9 @@ import pytest
 
 from arh.canonical import JsonValue
 from arh.errors import AuthoringError, Problem
-from arh.model.scripts import load_scripts
+from arh.model.scripted.scripts import load_scripts
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 PUBLISHED = {
     "after-commit-retry",
     "credit-attempt-blocked",

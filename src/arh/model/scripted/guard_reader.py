@@ -6,7 +6,8 @@ from typing import Final
 
 from arh.canonical import JsonValue
 from arh.errors import closest
-from arh.model.guards import (
+from arh.model.scripted.checks import Checks
+from arh.model.scripted.guards import (
     COUNTS,
     KEYS,
     STATUSES,
@@ -21,7 +22,6 @@ from arh.model.guards import (
     In,
     Matches,
 )
-from arh.model.script_checks import Checks
 from arh.regex import compiled, problem
 
 _OPERATORS: Final = ("in", "gte", "exists", "contains")

@@ -12,8 +12,8 @@ import pytest
 
 from arh.agent.loop import ReferenceAgent
 from arh.canonical import Json, JsonValue, parse
-from arh.model.scripted import ScriptedModel
-from arh.model.scripts import Scripts, load_scripts
+from arh.model.scripted.model import ScriptedModel
+from arh.model.scripted.scripts import Scripts, load_scripts
 from arh.records.decisions import ModelReply, ModelRequest
 from arh.records.envelope import read_envelope
 from arh.records.messages import Message, ToolRequest
@@ -21,7 +21,7 @@ from arh.records.outcomes import Mark, ToolOutcome
 from arh.records.tasks import AgentReport, Budgets, ProgressLimits
 from tests.unit.agent.fakes import GENEROUS, FakeSession, executed, failed, task
 
-FOLDER = Path(__file__).resolve().parents[3] / "fixtures" / "support" / "model_scripts"
+FOLDER = Path(__file__).resolve().parents[4] / "fixtures" / "support" / "model_scripts"
 ROWS: dict[str, JsonValue] = {
     "A-1007": {"account_id": "A-1007", "status": "active", "region": "us-west"},
     "A-2222": {"account_id": "A-2222", "status": "active", "region": "us-east"},

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from arh.errors import AuthoringError, Problem, closest
-from arh.model.script import Script
-from arh.model.script_reader import read_script
+from arh.model.scripted.reader import read_script
+from arh.model.scripted.script import Script
 
 FOLDER: Final = "model_scripts"
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from arh.canonical import Json, Refused, encode
 from arh.errors import RunStopped, quoted
-from arh.model.script import Fixed, Rule, Said, Script
-from arh.model.situation import Situation
-from arh.model.templates import Fill, NoValueError
+from arh.model.scripted.script import Fixed, Rule, Said, Script
+from arh.model.scripted.situation import Situation
+from arh.model.scripted.templates import Fill, NoValueError
 from arh.records.decisions import (
     AskUser,
     Calls,

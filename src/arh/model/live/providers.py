@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Protocol
 from arh.canonical import JsonValue
 from arh.errors import AuthoringError
 from arh.foreign import ForeignFailure, call
-from arh.model.replies import Answer
+from arh.model.live.replies import Answer
 from arh.records.decisions import ModelRequest
 from arh.records.models import ModelSettings
 

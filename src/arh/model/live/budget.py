@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from arh.errors import RunStopped
-from arh.model.price import Price
+from arh.model.live.price import Price
 from arh.ports.sue import Model
 from arh.records.decisions import ModelReply, ModelRequest, Unavailable, Usage
 

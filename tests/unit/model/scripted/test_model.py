@@ -9,9 +9,9 @@ import pytest
 
 from arh.canonical import Json, JsonValue, encode
 from arh.errors import RunStopped
-from arh.model.script import Script
-from arh.model.script_reader import read_script
-from arh.model.scripted import ScriptedModel
+from arh.model.scripted.model import ScriptedModel
+from arh.model.scripted.reader import read_script
+from arh.model.scripted.script import Script
 from arh.records.decisions import (
     AskUser,
     Calls,

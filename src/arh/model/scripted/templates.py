@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from arh.canonical import JsonValue, encode
-from arh.model.situation import MISSING, Found, Situation, at_path
+from arh.model.scripted.situation import MISSING, Found, Situation, at_path
 from arh.regex import Regex
 
 _TEMPLATE: Final = re.compile(r"\{\{\s*([^{}\s]*)\s*\}\}")

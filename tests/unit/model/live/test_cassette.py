@@ -9,8 +9,8 @@ import pytest
 
 from arh.canonical import Json
 from arh.errors import AuthoringError, RunStopped
-from arh.model.canonical_request import canonical_request
-from arh.model.cassette import Recorder, RecordingModel, ReplayModel, Tape
+from arh.model.live.canonical_request import canonical_request
+from arh.model.live.cassette import Recorder, RecordingModel, ReplayModel, Tape
 from arh.records.decisions import (
     AskUser,
     Calls,

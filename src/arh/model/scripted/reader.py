@@ -7,11 +7,11 @@ from typing import Final, Literal
 
 from arh.canonical import Json, JsonValue, Refused, encode
 from arh.errors import Problem, closest
-from arh.model.guard_reader import read_guards
-from arh.model.guards import contradiction, covers
-from arh.model.script import CallPlan, Costs, Fixed, Planned, Rule, Said, Script, Then
-from arh.model.script_checks import Checks
-from arh.model.templates import NAME, Bind, Fill, faults, filling, has_template
+from arh.model.scripted.checks import Checks
+from arh.model.scripted.guard_reader import read_guards
+from arh.model.scripted.guards import contradiction, covers
+from arh.model.scripted.script import CallPlan, Costs, Fixed, Planned, Rule, Said, Script, Then
+from arh.model.scripted.templates import NAME, Bind, Fill, faults, filling, has_template
 from arh.records.decisions import (
     AskUser,
     Decision,

@@ -20,9 +20,9 @@ from pydantic import ValidationError
 from arh.canonical import JsonValue, Refused, parse
 from arh.errors import RunStopped
 from arh.foreign import ForeignFailure, call
-from arh.model.providers import REFUSED, Collector, Head, Provider, Trouble, exchange
-from arh.model.replies import Answer, cut, malformed
-from arh.model.streams import EventStream
+from arh.model.live.providers import REFUSED, Collector, Head, Provider, Trouble, exchange
+from arh.model.live.replies import Answer, cut, malformed
+from arh.model.live.streams import EventStream
 from arh.records.decisions import (
     AskUser,
     Calls,

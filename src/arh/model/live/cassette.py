@@ -24,8 +24,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from arh.canonical import Json, JsonValue, Refused, encode, parse
 from arh.errors import AuthoringError, RunStopped
-from arh.model.canonical_request import canonical_request, message_value
-from arh.model.recorded_replies import Reply, read_reply, reply_value
+from arh.model.live.canonical_request import canonical_request, message_value
+from arh.model.live.recorded_replies import Reply, read_reply, reply_value
 from arh.ports.sue import Model
 from arh.records.decisions import ModelReply, ModelRequest
 from arh.records.models import ModelSettings

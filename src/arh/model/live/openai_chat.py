@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from arh.canonical import JsonValue
-from arh.model.canonical_request import shown_reply
-from arh.model.providers import Endpoint, http_client, library
-from arh.model.replies import CONDUCT, Answer, Tokens, Wire, cut, decided, failed, malformed
+from arh.model.live.canonical_request import shown_reply
+from arh.model.live.providers import Endpoint, http_client, library
+from arh.model.live.replies import CONDUCT, Answer, Tokens, Wire, cut, decided, failed, malformed
 from arh.records.decisions import Decision, Malformed, ModelRequest, Usage
 from arh.records.messages import Message, ToolRequest, ToolSpec
 from arh.records.models import ModelSettings
@@ -27,7 +27,7 @@ CUT: Final = ("length", "content_filter")
 
 
 class ChatProvider:
-    """Implements `arh.model.providers.Provider`."""
+    """Implements `arh.model.live.providers.Provider`."""
 
     key_variable: ClassVar[str] = "OPENAI_API_KEY"
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from arh.canonical import Json
-from arh.model.guards import Guard
-from arh.model.situation import Situation
-from arh.model.templates import Fill
+from arh.model.scripted.guards import Guard
+from arh.model.scripted.situation import Situation
+from arh.model.scripted.templates import Fill
 from arh.records.decisions import Decision
 
 

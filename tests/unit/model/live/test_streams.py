@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from arh.model.streams import EventStream
+from arh.model.live.streams import EventStream
 
 BODY = (
     b": hello\n\ndata: one\n\nevent: x\r\ndata: two\r\ndata: three\r\n\r\ndata:four\n\ndata: last\n"

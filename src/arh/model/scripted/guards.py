@@ -18,7 +18,7 @@ from typing import Final
 
 from arh.canonical import JsonValue, encode
 from arh.errors import HarnessError
-from arh.model.situation import MISSING, Found, Situation, at_path
+from arh.model.scripted.situation import MISSING, Found, Situation, at_path
 from arh.regex import Regex, searchable
 
 COUNTS: Final = ("step", "turn", "attempt")

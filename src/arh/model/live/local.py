@@ -19,10 +19,10 @@ from typing import IO, Any, ClassVar, Final
 
 from arh.canonical import JsonValue, Refused, encode, parse
 from arh.errors import AuthoringError
-from arh.model.canonical_request import shown_reply
-from arh.model.openai_chat import ChatCollector, ChatProvider, parameters
-from arh.model.providers import PACKAGE, Endpoint
-from arh.model.replies import CONDUCT, Answer, decided
+from arh.model.live.canonical_request import shown_reply
+from arh.model.live.openai_chat import ChatCollector, ChatProvider, parameters
+from arh.model.live.providers import PACKAGE, Endpoint
+from arh.model.live.replies import CONDUCT, Answer, decided
 from arh.records.decisions import Decision, Malformed, ModelRequest
 from arh.records.decisions import Final as Answered
 from arh.records.messages import Message, ToolRequest, ToolSpec
@@ -111,7 +111,7 @@ def file_name(path: Path) -> str:
 
 
 class LocalProvider(ChatProvider):
-    """Implements `arh.model.providers.Provider` over a server on loopback."""
+    """Implements `arh.model.live.providers.Provider` over a server on loopback."""
 
     key_variable: ClassVar[str] = ""
 

@@ -11,10 +11,10 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
 from arh.canonical import JsonValue
-from arh.model.canonical_request import shown_reply
-from arh.model.openai_chat import openai_client, parameters
-from arh.model.providers import Endpoint, library
-from arh.model.replies import CONDUCT, Answer, Tokens, Wire, cut, decided, failed
+from arh.model.live.canonical_request import shown_reply
+from arh.model.live.openai_chat import openai_client, parameters
+from arh.model.live.providers import Endpoint, library
+from arh.model.live.replies import CONDUCT, Answer, Tokens, Wire, cut, decided, failed
 from arh.records.decisions import Decision, Malformed, ModelRequest, Usage
 from arh.records.messages import Message, ToolRequest, ToolSpec
 from arh.records.models import ModelSettings
@@ -30,7 +30,7 @@ UNREAD: Final = ("reasoning",)
 
 
 class ResponsesProvider:
-    """Implements `arh.model.providers.Provider`."""
+    """Implements `arh.model.live.providers.Provider`."""
 
     key_variable: ClassVar[str] = "OPENAI_API_KEY"
 

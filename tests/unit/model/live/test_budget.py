@@ -10,8 +10,8 @@ from fractions import Fraction
 import pytest
 
 from arh.errors import RunStopped
-from arh.model.budget import OVERHEAD_TOKENS, Ceilings, LiveBudget, MeteredModel, Spent
-from arh.model.price import Price
+from arh.model.live.budget import OVERHEAD_TOKENS, Ceilings, LiveBudget, MeteredModel, Spent
+from arh.model.live.price import Price
 from arh.records.decisions import (
     Final,
     ModelReply,

@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
 from arh.canonical import JsonValue, Refused, encode, parse
-from arh.model.canonical_request import shown_reply
-from arh.model.openai_chat import parameters
-from arh.model.providers import Endpoint, http_client, library
-from arh.model.replies import (
+from arh.model.live.canonical_request import shown_reply
+from arh.model.live.openai_chat import parameters
+from arh.model.live.providers import Endpoint, http_client, library
+from arh.model.live.replies import (
     CONDUCT,
     DECLINED,
     Answer,
@@ -35,7 +35,7 @@ UNREAD: Final = ("thinking", "redacted_thinking")
 
 
 class MessagesProvider:
-    """Implements `arh.model.providers.Provider`."""
+    """Implements `arh.model.live.providers.Provider`."""
 
     key_variable: ClassVar[str] = "ANTHROPIC_API_KEY"
 

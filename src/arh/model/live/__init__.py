@@ -1,0 +1,1 @@
+"""Models that are asked over a wire: providers, their ceilings, and recordings of them."""
