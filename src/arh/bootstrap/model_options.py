@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import EntryPoint, entry_points
@@ -19,11 +19,19 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from arh.bootstrap.live_models import LiveModels, RecordedModels
+from arh.bootstrap.model_problems import (
+    LOOPBACK,
+    NEEDED,
+    live_problems,
+    local_problems,
+    option_named,
+    read_parameters,
+    tool_name_problems,
+)
 from arh.bootstrap.models import ModelsUnderTest
 from arh.bootstrap.prompt import prompt_bundle
 from arh.bootstrap.suite import Suite
-from arh.canonical import EMPTY, Json, Refused
-from arh.errors import AuthoringError, Problem, closest, quoted
+from arh.errors import AuthoringError, Problem, closest
 from arh.foreign import ForeignFailure, call
 from arh.model.live.anthropic_messages import MessagesProvider
 from arh.model.live.budget import UNLIMITED, Ceilings, LiveBudget
@@ -39,7 +47,6 @@ from arh.ports.sue import Model
 from arh.records.models import OUTPUT_TOKENS_MAX, ModelSettings
 from arh.records.prompts import tools_digest
 from arh.telemetry.redaction import Redactor
-from arh.telemetry.secrets import is_secret_name, scrub
 
 GROUP: Final = "arh.models"
 FREE_MINUTES: Final = 24 * 60
@@ -53,32 +60,14 @@ PROVIDERS: Final[dict[str, type[Provider]]] = {
     "openai-responses": ResponsesProvider,
     "anthropic": MessagesProvider,
 }
-LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 REDACTION_KEY: Final = "ARH_REDACTION_KEY"
-# What a request says by itself, and what its answer could not be read with.
-RESERVED: Final = frozenset(
-    {"model", "messages", "input", "tools", "system", "instructions", "stream_options", "n"}
-    | {"max_tokens", "max_completion_tokens", "max_output_tokens", "cache_control", "thinking"}
-    | {"store", "previous_response_id", "background"}
-)
-TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 KEY: Final = re.compile(r"[!-~]{8,1024}")
-NAME: Final = re.compile(r"[!-~]{1,200}")
-_LIVE: Final = {
-    "live": "--live, since a live model is asked",
-    "sanitised": "--sanitised: your word that the data may be sent to the provider",
-    "max_cost_usd": "--max-cost-usd N",
-    "max_model_calls": "--max-model-calls N",
-    "max_tokens": "--max-tokens N",
-    "max_minutes": "--max-minutes N",
-    "price": "--price INPUT,OUTPUT[,CACHED]: US dollars for a million tokens",
-}
 _FLAGS: Final = ("live", "sanitised", "trust_environment")
 _REPEATED: Final = (
     *("model", "base_url", "max_model_calls", "max_tokens", "max_minutes"),
     *("max_output_tokens", "parameters"),
 )
-_ONLY_LIVE: Final = (*_LIVE, "base_url", "parameters", "record", "trust_environment")
+_ONLY_LIVE: Final = (*NEEDED, "base_url", "parameters", "record", "trust_environment")
 
 
 def chosen_models(chosen: argparse.Namespace, suite: Suite, agent: str) -> ModelsUnderTest | None:
@@ -101,13 +90,9 @@ def chosen_models(chosen: argparse.Namespace, suite: Suite, agent: str) -> Model
 
 def _refuse_live_options(chosen: argparse.Namespace, where: str) -> None:
     given = [name for name in _ONLY_LIVE if getattr(chosen, name)]
-    problems = [Problem(f"this option goes {where}", field=_option(name)) for name in given]
+    problems = [Problem(f"this option goes {where}", field=option_named(name)) for name in given]
     if problems:
         raise AuthoringError(*problems)
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 # --- recordings ----------------------------------------------------------------------------------
@@ -153,11 +138,9 @@ def _live(
     chosen: argparse.Namespace, adapter: str, name: str, suite: Suite, agent: str
 ) -> LiveModels:
     point = None if adapter in PROVIDERS else _entry_point(adapter)
-    parameters, problems = _parameters(chosen.parameters)
-    problems += [*_missing(chosen), *_naming(adapter, name), *_addresses(chosen.base_url)]
-    problems += _secretive(chosen)
-    if point is None:
-        problems += _tool_names(suite)
+    parameters, problems = read_parameters(chosen.parameters)
+    problems += live_problems(chosen, adapter, name)
+    problems += [] if point is not None else tool_name_problems(suite)
     if problems:
         raise AuthoringError(*problems)
     settings = ModelSettings(
@@ -187,10 +170,8 @@ def _live(
 
 def _local(chosen: argparse.Namespace, path: Path, suite: Suite, agent: str) -> LiveModels:
     """Return a model of this machine: nothing is sent away and nothing costs money."""
-    parameters, problems = _parameters(chosen.parameters)
-    problems += [*_tool_names(suite), *_secretive(chosen)]
-    if chosen.base_url:
-        problems.append(Problem("a local model has no address", field="--base-url"))
+    parameters, problems = read_parameters(chosen.parameters)
+    problems += [*tool_name_problems(suite), *local_problems(chosen)]
     if problems:
         raise AuthoringError(*problems)
     tokens = chosen.max_output_tokens or OUTPUT_TOKENS
@@ -304,79 +285,3 @@ def _key(variable: str, base_url: str) -> str:
     if not KEY.fullmatch(key):
         raise AuthoringError.of(f"{variable} holds no key", field="--model")
     return key
-
-
-# --- what is wrong with the options --------------------------------------------------------------
-
-
-def _missing(chosen: argparse.Namespace) -> list[Problem]:
-    """Return a problem for each thing that a live model does not run without."""
-    return [
-        Problem(f"a live model needs {need}", field="--model")
-        for name, need in _LIVE.items()
-        if getattr(chosen, name) in (None, False)
-    ]
-
-
-def _naming(adapter: str, name: str) -> Iterator[Problem]:
-    if not NAME.fullmatch(name):
-        yield Problem(name, f"{adapter}:NAME with the exact name of a model", field="--model")
-
-
-def _addresses(base_url: str | None) -> Iterator[Problem]:
-    """Yield what is wrong with an address: a key goes over TLS, or stays on this machine."""
-    if not base_url:
-        return
-    try:
-        address = urlsplit(base_url)
-        host, port_fine = address.hostname, (address.port or 1) > 0
-    except ValueError:
-        address, host, port_fine = urlsplit(""), None, False
-    if not host or not port_fine or address.scheme not in ("http", "https"):
-        yield Problem("an address begins with https:// and a host", field="--base-url")
-    elif address.username or address.password or address.query or address.fragment:
-        yield Problem("an address holds no user, key, query or fragment", field="--base-url")
-    elif address.scheme == "http" and host not in LOOPBACK:
-        hint = "http:// is for 127.0.0.1 only"
-        yield Problem("an address elsewhere begins with https://", field="--base-url", hint=hint)
-
-
-def _secretive(chosen: argparse.Namespace) -> Iterator[Problem]:
-    """Yield the options that hold a secret: they stand in reports and recordings as they are."""
-    for name in ("model", "base_url", "parameters"):
-        text = getattr(chosen, name) or ""
-        if scrub(text) != text:
-            hint = "keys come from the environment"
-            yield Problem("this looks like a secret", field=_option(name), hint=hint)
-
-
-def _parameters(text: str | None) -> tuple[Json, list[Problem]]:
-    if not text:
-        return EMPTY, []
-    try:
-        made = Json.read(text, size_max=64 * 1024)
-    except Refused as refusal:
-        return EMPTY, [Problem(f"this is no strict JSON: {refusal}", field="--parameters")]
-    value = made.value()
-    if not isinstance(value, dict):
-        return EMPTY, [Problem(text, "a JSON object", field="--parameters")]
-    problems = [
-        Problem(f"{quoted(name)} is not for you to set", field="--parameters")
-        for name in value
-        if name in RESERVED or is_secret_name(name)
-    ]
-    if not isinstance(value.get("stream", True), bool):
-        problems.append(Problem("`stream` is true or false", field="--parameters"))
-    return made, problems
-
-
-def _tool_names(suite: Suite) -> Iterator[Problem]:
-    """Yield the tools that no provider takes by their names, or that hide one of ours."""
-    ours = {tool.name for tool in CONDUCT}
-    for tool in suite.pack.tools:
-        name = tool.manifest.name
-        if not TOOL_NAME.fullmatch(name):
-            yield Problem(name, "a tool name of letters, digits, _ and -", file=suite.pack.name)
-        elif name in ours:
-            hint = "a live model asks and declines by tools of these names"
-            yield Problem(name, "another tool name", file=suite.pack.name, hint=hint)

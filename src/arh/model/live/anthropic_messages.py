@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Final
 
 from arh.canonical import JsonValue, Refused, encode, parse
 from arh.model.live.canonical_request import shown_reply
-from arh.model.live.openai_chat import parameters
-from arh.model.live.providers import Endpoint, http_client, library
+from arh.model.live.providers import Endpoint, http_client, library, parameters
 from arh.model.live.replies import (
     CONDUCT,
     DECLINED,

@@ -20,8 +20,8 @@ from typing import IO, Any, ClassVar, Final
 from arh.canonical import JsonValue, Refused, encode, parse
 from arh.errors import AuthoringError
 from arh.model.live.canonical_request import shown_reply
-from arh.model.live.openai_chat import ChatCollector, ChatProvider, parameters
-from arh.model.live.providers import PACKAGE, Endpoint
+from arh.model.live.openai_chat import ChatCollector, ChatProvider
+from arh.model.live.providers import PACKAGE, Endpoint, parameters
 from arh.model.live.replies import CONDUCT, Answer, decided
 from arh.records.decisions import Decision, Malformed, ModelRequest
 from arh.records.decisions import Final as Answered

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
@@ -81,7 +82,7 @@ class LiveModel:
         began = time.monotonic()
         reading = Reading(line.provider, began)
         done = self._sent(body, request.timeout_ms, reading)
-        passed_ms = min(request.timeout_ms, -int(-(time.monotonic() - began) * 1000 // 1))
+        passed_ms = min(request.timeout_ms, ceil((time.monotonic() - began) * 1000))
         if isinstance(done, Trouble):
             return self._none(done, reading, passed_ms)
         return self._reply(reading.answer(), done, reading, passed_ms)

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from arh.canonical import JsonValue
 from arh.model.live.canonical_request import shown_reply
-from arh.model.live.providers import Endpoint, http_client, library
+from arh.model.live.providers import Endpoint, http_client, library, parameters
 from arh.model.live.replies import CONDUCT, Answer, Tokens, Wire, cut, decided, failed, malformed
 from arh.records.decisions import Decision, Malformed, ModelRequest, Usage
 from arh.records.messages import Message, ToolRequest, ToolSpec
@@ -103,12 +103,6 @@ def limit_name(base_url: str) -> str:
     """
     host = urlsplit(base_url or BASE_URL).hostname or ""
     return "max_completion_tokens" if host.endswith(OPENAI_HOSTS) else "max_tokens"
-
-
-def parameters(settings: ModelSettings) -> dict[str, JsonValue]:
-    """Return the parameters that go with every request."""
-    value = settings.parameters.value()
-    return value if isinstance(value, dict) else {}
 
 
 def offered(tool: ToolSpec) -> dict[str, JsonValue]:

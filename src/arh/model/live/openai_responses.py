@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Final
 
 from arh.canonical import JsonValue
 from arh.model.live.canonical_request import shown_reply
-from arh.model.live.openai_chat import openai_client, parameters
-from arh.model.live.providers import Endpoint, library
+from arh.model.live.openai_chat import openai_client
+from arh.model.live.providers import Endpoint, library, parameters
 from arh.model.live.replies import CONDUCT, Answer, Tokens, Wire, cut, decided, failed
 from arh.records.decisions import Decision, Malformed, ModelRequest, Usage
 from arh.records.messages import Message, ToolRequest, ToolSpec

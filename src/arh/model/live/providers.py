@@ -168,6 +168,12 @@ def _retry_after_ms(headers: Any) -> int | None:  # noqa: ANN401 - the SDK's
     return None
 
 
+def parameters(settings: ModelSettings) -> dict[str, JsonValue]:
+    """Return the parameters that go with every request."""
+    value = settings.parameters.value()
+    return value if isinstance(value, dict) else {}
+
+
 def library(name: str, *, extra: str) -> Any:  # noqa: ANN401 - it is optional
     """Return an optional library.
 
