@@ -218,7 +218,7 @@ def test_an_unknown_format_is_usage(project: Path, command: str) -> None:
     done = arh(project, command, "good.json", *policy, "--format", "openai-chit")
 
     assert done.returncode == 2
-    assert "did you mean openai-chat?" in done.stderr
+    assert "did you mean `openai-chat`?" in done.stderr
 
 
 def test_quiet_prints_nothing_but_errors(project: Path) -> None:

@@ -6,11 +6,10 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 
 from arh.canonical import Refused, parse
-from arh.errors import AuthoringError, quoted, safe
+from arh.errors import AuthoringError, Problem, closest, quoted, safe
 from arh.traces.authoring import policy_files
 from arh.traces.authoring.policy import Policy
 from arh.traces.judging.facts import Compat
@@ -70,11 +69,8 @@ def format_name(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
     if text in names:
         return text
-    near = get_close_matches(text, names, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    raise argparse.ArgumentTypeError(
-        f"expected one of {', '.join(names)}, found {quoted(text)}{hint}"
-    )
+    problem = Problem(text, expected=f"one of {', '.join(names)}", hint=closest(text, names))
+    raise argparse.ArgumentTypeError(str(problem))
 
 
 def score(text: str) -> float:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from xml.etree import ElementTree as ET
 
 import pytest
 
 import arh.traces
+from arh.canonical import JsonValue
 from tests.controls.trace_cases import POLICY, TRACE, edited
 
 
@@ -36,6 +39,38 @@ def test_a_bad_trace_says_why() -> None:
         "trace t does not pass policy p: score 90.32 (at least 70), 1 errors\n"
         "  ARH-SCH-009 argument `amount` of `refund` is 1000 (step s2)"
     )
+
+
+def test_reports_are_rendered_in_every_kind() -> None:
+    """Each kind is read back by what reads it, and names the defect; the JSON is a baseline."""
+    bad = edited(TRACE, {"steps/1/arguments/amount": 1000})
+    report = arh.traces.validate_trace(
+        arh.traces.Trace.from_dict(bad), arh.traces.Policy.from_dict(POLICY)
+    )
+    written = json.loads(arh.traces.render_json([report]))
+    sarif = json.loads(arh.traces.render_sarif([report]))
+    junit = ET.fromstring(arh.traces.render_junit([report]))  # noqa: S314 - our own text
+
+    assert written == arh.traces.report_document([report])
+    assert arh.traces.evaluate_gate(arh.traces.compare_reports(written, written)).passed
+    assert [each["ruleId"] for each in sarif["runs"][0]["results"]] == ["ARH-SCH-009"]
+    assert junit.get("failures") == "1"
+    for render in (
+        arh.traces.render_console,
+        arh.traces.render_markdown,
+        arh.traces.render_html,
+    ):
+        assert "ARH-SCH-009" in render([report])
+        assert "ARH-SCH-009" not in render([])
+
+
+def test_a_recording_is_read_from_bytes_and_from_a_document() -> None:
+    """Both find out the format, also that of a reader of the user's own."""
+    document: JsonValue = {"messages": [{"role": "assistant", "content": "Done."}]}
+    (read,) = arh.traces.read_traces(json.dumps(document).encode(), "a.json")
+    (same,) = arh.traces.read_document(document, "a.json", readers=arh.traces.all_readers([]))
+
+    assert (read, [step.text for step in read.steps]) == (same, ["Done."])
 
 
 def test_many_errors_are_cut() -> None:

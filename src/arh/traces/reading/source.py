@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from arh.canonical import JsonValue
 from arh.errors import AuthoringError, Problem
@@ -25,6 +26,8 @@ from arh.traces.reading.detection import (
 from arh.traces.reading.documents import Recording, recording
 from arh.traces.reading.reader import Reader
 from arh.traces.trace import Trace
+
+_PROBLEMS_MAX: Final = 20
 
 
 def read_traces(
@@ -93,7 +96,7 @@ def _read_lines(
             problems.extend(replace(problem, line=line) for problem in error.problems)
         if len(problems) > _PROBLEMS_MAX:
             break
-    if problems and not traces:
+    if problems and not traces and isinstance(detect(lines[0], chosen), Undetected):
         raise undetected(whole, source)
     if problems:
         raise AuthoringError(*problems[:_PROBLEMS_MAX])
@@ -113,6 +116,3 @@ def _distinct(traces: tuple[Trace, ...]) -> tuple[Trace, ...]:
         taken.add(name)
         named.append(trace if name == trace.trace_id else replace(trace, trace_id=name))
     return tuple(named)
-
-
-_PROBLEMS_MAX = 20

@@ -89,3 +89,13 @@ def test_one_line_that_nobody_reads_is_named() -> None:
 
     with pytest.raises(AuthoringError, match=r"talk\.jsonl:2: "):
         read_traces(talk + b'\n{"weather": "fine"}\n' + talk, "talk.jsonl")
+
+
+def test_lines_that_are_all_wrong_in_a_known_format_say_what_is_wrong() -> None:
+    """Not that nobody knows the format: the mistake is the author's next step."""
+    line = b'{"schema_version": "1", "trace_id": "t", "steps": []}'
+
+    with pytest.raises(AuthoringError, match="line 2: `agent_name`: expected") as refused:
+        read_traces(line + b"\n" + line + b"\n", "a.jsonl")
+
+    assert "declines" not in str(refused.value)
