@@ -1,5 +1,8 @@
 """Traces for measuring, as text: clean ones, failing ones, and ones in which nothing is said twice.
 
+A step has some 700 characters of arguments, results and texts, which is the mean of the steps in
+sixty-four recordings of real agents; a brief one a hundred, so that very many fit into a file.
+
 Standard library only, since the public tool's environment runs it too.
 """
 
@@ -62,19 +65,23 @@ TEXT = (
     " two scans and the promised day. Nothing else is open on your account, nothing was changed."
 )
 NOTE = (
-    "Packed by hand, handed to the carrier with a signature, insured up to the value of the order."
+    "Packed by hand, handed to the carrier with a signature, insured up to its value. The customer"
+    " asked for a quiet delivery: no bell, it goes to the neighbour on the ground floor, who"
+    " knows. A first attempt failed because the house number was missing on the label; the"
+    " label was printed anew, and the old one was destroyed. Two earlier orders went to the same"
+    " address without trouble. The lamp is fragile, so the box has a double wall and a tilt mark."
 )
 ROW = {"status": "paid", "items": ["lamp", "shade", "bulb"], "address": "12 Long Street, Newtown"}
 
 
-def trace(name: str, steps: int, kind: str = "clean") -> str:
+def trace(name: str, steps: int, kind: str = "clean", *, brief: bool = False) -> str:
     """Return a trace of so many steps as JSON text; `kind` is clean, failing or distinct."""
-    made = [_step(n, kind) for n in range(steps)]
+    made = [_step(n, kind, brief=brief) for n in range(steps)]
     document = {"trace_id": name, "agent_name": "agent", "workflow": "orders", "steps": made}
     return json.dumps(document)
 
 
-def _step(n: int, kind: str) -> dict[str, Any]:
+def _step(n: int, kind: str, *, brief: bool) -> dict[str, Any]:
     step: dict[str, Any] = {
         "step_id": f"s{n}",
         "latency_ms": 12.5,
@@ -84,7 +91,7 @@ def _step(n: int, kind: str) -> dict[str, Any]:
     }
     if n % 4 == 3:
         citation = {"url": f"https://orders.example/{n}"}
-        text = TEXT.format(n)
+        text = f"Order {n} was paid." if brief else f"{TEXT.format(n)} {TEXT.format(n + 1)}"
         return {
             **step,
             "type": "model_response",
@@ -97,4 +104,5 @@ def _step(n: int, kind: str) -> dict[str, Any]:
     arguments |= {"amount": 12.5} if n % 4 == 2 else {"n": 5, "k": "a"}
     status = {} if kind == "clean" else {"status": "error", "error": f"failed with ssn: {n}"}
     call = {"type": "tool_call", "tool_name": name[kind], "arguments": arguments, **status}
-    return {**step, **call, "output": {**ROW, "ref": f"R{n}", "note": NOTE}}
+    output = {"status": "paid"} if brief else {**ROW, "note": NOTE}
+    return {**step, **call, "output": {**output, "ref": f"R{n}"}}

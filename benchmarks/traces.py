@@ -22,6 +22,7 @@ from tools import environment
 
 TRACES, STEPS = 2_000, 20
 LONG, LONGER = 10_000, 100_000
+FULL = 60_000  # with texts of full length; more would not be read
 KINDS = ("clean", "failing", "distinct")
 ROUNDS = 3
 READ = Policy.from_dict(POLICY)
@@ -38,7 +39,7 @@ def trace_rows() -> Iterator[Row]:
     yield from _peer_rows()
     yield from (_growth_row(kind) for kind in KINDS)
     if sys.platform == "linux":
-        yield _memory_row()
+        yield from _memory_rows()
     yield _start_row()
 
 
@@ -92,28 +93,35 @@ def _peer(texts: list[str]) -> tuple[float, int] | None:
 
 def _growth_row(kind: str) -> Row:
     """Return the exponent by which cost grows with the steps of one trace: 1 is linear."""
-    short, long = (_judged_s([trace("t", steps, kind).encode()])[0] for steps in (LONG, LONGER))
+    texts = [trace("t", steps, kind, brief=True).encode() for steps in (LONG, LONGER)]
+    short, long = (_judged_s([text])[0] for text in texts)
     exponent = math.log(long / short) / math.log(LONGER / LONG)
     note = f"{long:.2f} s for {LONGER:,}"
     return Row(f"exponent of growth, {kind} steps", exponent, 1.1, "", note)
 
 
-def _memory_row() -> Row:
-    """Return what a long trace takes in proportion to its file, a short one's memory taken off."""
+def _memory_rows() -> Iterator[Row]:
+    """Yield what a long trace takes in proportion to its file, a short one's memory taken off."""
     with tempfile.TemporaryDirectory() as folder:
         policy = Path(folder) / "policy.json"
         policy.write_text(json.dumps(POLICY), "utf-8")
-        long, short = (_peak(Path(folder) / f"{n}.json", n, policy) for n in (LONGER, 1))
-    size = len(trace("t", LONGER))
-    return Row("memory / file, 100,000 steps", (long - short) / size, 4, "x", f"{long >> 20} MiB")
+        least, _ = _peak(Path(folder) / "short.json", trace("t", 1), policy)
+        peak, size = _peak(Path(folder) / "long.json", trace("t", FULL), policy)
+        yield Row(f"memory / file, {FULL:,} steps", (peak - least) / size, 4, "x", _mib(peak))
+        peak, size = _peak(Path(folder) / "brief.json", trace("t", LONGER, brief=True), policy)
+        yield Row(f"the same, {LONGER:,} brief steps", (peak - least) / size, None, "x", _mib(peak))
 
 
-def _peak(path: Path, steps: int, policy: Path) -> int:
-    """Return the most memory that the command held, in bytes."""
-    path.write_text(trace("t", steps), "utf-8")
+def _peak(path: Path, text: str, policy: Path) -> tuple[int, int]:
+    """Return the most memory that the command held, in bytes, and the size of the file."""
+    path.write_text(text, "utf-8")
     command = [sys.executable, "-c", PEAK, str(path), str(policy)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return int(done.stdout) * 1024
+    return int(done.stdout) * 1024, path.stat().st_size
+
+
+def _mib(size: int) -> str:
+    return f"{size >> 20} MiB"
 
 
 def _start_row() -> Row:

@@ -12,6 +12,7 @@ from typing import Final
 
 from arh.errors import AuthoringError, quoted
 from arh.traces.authoring.policy import Policy
+from arh.traces.collecting import uncollected
 from arh.traces.judging.facts import Compat
 from arh.traces.judging.validator import FAIL_UNDER, validate_trace
 from arh.traces.reading.detection import AUTO, BUILT_IN
@@ -58,12 +59,13 @@ class Judge:
         taken: dict[str, str] = {}
         reports: list[Placed] = []
         unjudged: list[Unjudged] = []
-        for recorded in recordings:
-            for found in self._judged(recorded, taken):
-                if isinstance(found, Placed):
-                    reports.append(found)
-                else:
-                    unjudged.append(found)
+        with uncollected():
+            for recorded in recordings:
+                for found in self._judged(recorded, taken):
+                    if isinstance(found, Placed):
+                        reports.append(found)
+                    else:
+                        unjudged.append(found)
         return TraceRun(tuple(reports), tuple(unjudged))
 
     def _judged(self, recorded: Recorded, taken: dict[str, str]) -> Iterator[Placed | Unjudged]:

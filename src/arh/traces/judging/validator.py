@@ -16,6 +16,7 @@ from typing import Final
 
 from arh.traces.authoring.forms import PolicyRefused
 from arh.traces.authoring.policy import Policy
+from arh.traces.collecting import uncollected
 from arh.traces.findings import Judged
 from arh.traces.judging.facts import Compat, Facts, exact
 from arh.traces.judging.peer_order import peer_order
@@ -56,13 +57,10 @@ def validate_trace(
     """
     _check_threshold(fail_under)
     _check_patterns(policy)
-    facts = Facts(peer_order(trace) if compat else trace, compat)
     totals = Totals.of(trace, compat)
-    if policy.trusted_patterns:
-        with Worker() as worker:
-            judged, coverage = _judged(facts, policy, totals, worker)
-    else:
-        judged, coverage = _judged(facts, policy, totals, None)
+    with uncollected():
+        facts = Facts(peer_order(trace) if compat else trace, compat)
+        judged, coverage = _by_all(facts, policy, totals)
     score = _score(judged, compat)
     errors = sum(each.errors for each in judged)
     return TraceReport(
@@ -81,6 +79,14 @@ def validate_trace(
         findings_cut=_cut(judged),
         compat=compat,
     )
+
+
+def _by_all(facts: Facts, policy: Policy, totals: Totals) -> tuple[list[Judged], Fraction | None]:
+    """Return what every category found, with a worker for patterns that need one."""
+    if not policy.trusted_patterns:
+        return _judged(facts, policy, totals, None)
+    with Worker() as worker:
+        return _judged(facts, policy, totals, worker)
 
 
 def _judged(

@@ -14,6 +14,7 @@ from typing import Final
 
 from arh.canonical import JsonValue
 from arh.errors import AuthoringError, Problem
+from arh.traces.collecting import uncollected
 from arh.traces.reading.cassettes import interactions, read_cassette
 from arh.traces.reading.detection import (
     AUTO,
@@ -49,6 +50,13 @@ def read_with_lines(
     Raises:
         AuthoringError: See `read_traces`.
     """
+    with uncollected():
+        return _read(data, source, form=form, readers=readers)
+
+
+def _read(
+    data: bytes, source: str, *, form: str, readers: Sequence[Reader]
+) -> tuple[tuple[Trace, int | None], ...]:
     held = recording(data, source)
     exchanges = interactions(held.value)
     if exchanges is not None:
