@@ -10,7 +10,7 @@ from pathlib import Path
 
 from arh.bootstrap.suite import SEED, WORKFLOW, Suite
 from arh.bootstrap.system import Composer
-from arh.bootstrap.under_test import UnderTest
+from arh.bootstrap.under_test import CallableUnderTest, UnderTest
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.authoring.roots import Root
 from arh.harness.evidence.recorder import keep_all
@@ -41,6 +41,9 @@ def pipeline(
     walls = [wall for wall in (agent.wall_s_max, models.wall_s_max) if wall is not None]
     if walls:
         bench.clock, bench.task_ms_max = "hybrid", sum(walls) * 1000
+    if isinstance(agent, CallableUnderTest):
+        # A process is ended at its limit, and the watchdog stands behind that. This has no other.
+        bench.wall_ms_max = 0
     if tracing is not None:
         bench.telemetry = tracing.port
     replay, idle = replayer(suite, plan, under_test), idle_bench(suite, plan)

@@ -6,7 +6,7 @@ Every text that came from outside is made safe and cut; the evidence itself is o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from arh.errors import safe
@@ -23,7 +23,7 @@ def run_lines(events: tuple[Event, ...]) -> Iterator[str]:
     for event in events:
         told = _TELLERS.get(event.kind)
         if told is not None:
-            yield f"{event.at_ms:>7} ms  {_who(event)}{told(event.data)}"
+            yield f"{event.at_ms:>7} ms  {_who(event)}{_told(told, event)}"
 
 
 def verdict_lines(verdict: ScenarioVerdict) -> Iterator[str]:
@@ -42,6 +42,13 @@ def verdict_lines(verdict: ScenarioVerdict) -> Iterator[str]:
     yield f"path     {_cut(verdict.path)}"
     for claim in verdict.claims:
         yield f"effect   {_cut(claim)}"
+
+
+def _told(tell: Callable[[Data], str], event: Event) -> str:
+    """Return what an event says; one that could not be redacted keeps nothing to be told."""
+    if event.data.get("redaction_failed"):
+        return f"{event.kind}: an entry that could not be redacted"
+    return tell(event.data)
 
 
 def _who(event: Event) -> str:

@@ -8,15 +8,18 @@ from pathlib import Path
 import pytest
 
 from arh.canonical import Json
+from arh.cli.main import main
 from arh.connect.callables import CallableAgent, is_callable_name, load_callable, reported
 from arh.errors import AuthoringError
 from arh.ports.sue import Session
 from arh.records.messages import Message
 from arh.records.tasks import AgentReport, Budgets, Task
+from arh.sim.clock import wall_ms
 from arh.testing.workbench import Exercise, Tried, Workbench
 
 EXAMPLES = "examples.agents.callable_agent"
 GOLDEN = "golden-billing-incident-001"
+SCENARIO = "scenarios/support/golden/billing-incident-001.jsonl:1"
 TASK = Task(
     task_id="task-0001",
     actor="anna",
@@ -209,3 +212,18 @@ def test_a_callable_that_hangs_is_given_up(module: Callable[[str], str]) -> None
 
     assert hung.verdict.status == "fail"
     assert hung.output.evidence.termination == "hung"
+
+
+def test_its_limit_is_the_one_that_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing else ends it, so the run has no time of its own on top of that."""
+    monkeypatch.syspath_prepend(tmp_path)
+    written = "import threading\ndef agent(task, session):\n    threading.Event().wait()\n"
+    (tmp_path / "never_comes_back.py").write_text(written, encoding="utf-8")
+    began = wall_ms()
+
+    code = main(["run", SCENARIO, "--agent", "never_comes_back:agent", "--agent-seconds", "1"])
+
+    assert (code, "hung" in capsys.readouterr().out) == (1, True)
+    assert wall_ms() - began < 30_000

@@ -155,7 +155,9 @@ def _of(count: int, top: int) -> str:
 def _used(reply: ModelReply) -> Usage | None:
     """Return what a call used, `None` if the server did not say."""
     usage = reply.usage
-    if min(usage.input_tokens, usage.output_tokens, usage.cached_tokens) < 0:
+    counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+    if any(type(count) is not int or count < 0 for count in counts):
+        # An adapter of somebody's may say anything: no ceiling holds what is no number.
         return None
     refused = isinstance(reply.decision, Unavailable) and reply.served is not None
     if reply.served is not None and reply.served.metered:

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from arh.canonical import JsonValue, Refused, parse
+from arh.canonical import JsonValue, Refused, encode, parse
 from arh.errors import RunStopped
 from arh.foreign import ForeignFailure, call
 from arh.model.live.providers import REFUSED, Collector, Head, Provider, Trouble, exchange
@@ -116,7 +116,7 @@ class LiveModel:
 
     def _reply(self, answer: Answer, head: Head, reading: Reading, passed_ms: int) -> ModelReply:
         line = self._line
-        if line.key and any(line.key in text for text in _texts(answer)):
+        if line.key and any(_shows(text, line.key) for text in _texts(answer)):
             answer = replace(malformed("the reply holds the key"), usage=answer.usage)
         served = Served(
             model=answer.model[:TEXT_CHARS_MAX],
@@ -190,6 +190,17 @@ def _why(error: Refused | ValidationError) -> str:
 
 def _clean(text: str, key: str) -> str:
     return "" if key and key in text else text[:TEXT_CHARS_MAX]
+
+
+def _shows(text: str, key: str) -> bool:
+    """Return whether a text holds the key, also where it is JSON that spells it with escapes."""
+    if key in text:
+        return True
+    try:
+        spelt_out = encode(parse(text)).decode() if "\\" in text else ""
+    except Refused:
+        return False
+    return encode(key).decode()[1:-1] in spelt_out
 
 
 def _texts(answer: Answer) -> Iterator[str]:

@@ -78,6 +78,8 @@ def test_what_the_server_says_is_what_was_spent() -> None:
         answer(Usage(), None),
         answer(Usage(-1_000_000, 1)),
         answer(Usage(10, -1), None),
+        answer(Usage(float("nan"), 1)),  # type: ignore[arg-type]  # what an adapter may say
+        answer(Usage(1, float("-inf"))),  # type: ignore[arg-type]  # what an adapter may say
         ModelReply(Unavailable("timeout"), Usage(), 1, "m", Served(trouble="timeout")),
         ValueError("an adapter's defect"),
     ],
