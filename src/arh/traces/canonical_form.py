@@ -95,7 +95,20 @@ def _restored_step(step: Step) -> Step:
         status="unknown" if adapter.get("status") == "unknown" else step.status,
         raw_arguments=raw if isinstance(raw, str) else step.raw_arguments,
         stable_id=stable if isinstance(stable, str) else step.stable_id,
+        metadata=_without_restored(step.metadata, adapter) if adapter else step.metadata,
     )
+
+
+def _without_restored(metadata: JsonObject, adapter: JsonObject) -> JsonObject:
+    """Return the metadata without what has its own place again: it is not to be judged twice."""
+    restorable = {
+        "status": adapter.get("status") == "unknown",
+        "raw_arguments": isinstance(adapter.get("raw_arguments"), str),
+        "stable_id": isinstance(adapter.get("stable_id"), str),
+    }
+    left = {name: value for name, value in adapter.items() if not restorable.get(name)}
+    rest = {name: value for name, value in metadata.items() if name != ADAPTER}
+    return {**rest, ADAPTER: left} if left else rest
 
 
 def _with_adapter(metadata: JsonObject, adapter: JsonObject) -> JsonObject:

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from arh.traces.authoring.policy import Policy
 from arh.traces.canonical_form import restored, trace_document
+from arh.traces.judging.validator import validate_trace
+from arh.traces.reading.source import read_traces
 from arh.traces.trace import Note, Step, Trace
 
 WHOLE = Trace(
@@ -87,3 +90,24 @@ def test_hostile_metadata_is_no_crash(adapter: object) -> None:
 
     listed = isinstance(adapter, dict) and "notes" in adapter
     assert [note.kind.startswith("unreadable_note") for note in read.notes] == [True] * listed
+
+
+def test_what_was_restored_is_not_judged_a_second_time() -> None:
+    """A converted recording has the findings of the recording: its metadata names nothing twice."""
+    recording = {
+        "messages": [
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "c", "function": {"name": "look", "arguments": "[word"}}],
+            }
+        ]
+    }
+    policy = Policy.from_dict(
+        {"policy_id": "p", "allow_unlisted_tools": True, "unsafe_patterns": ["word", "#1"]}
+    )
+    (trace,) = read_traces(json.dumps(recording).encode(), "t.json")
+    again = restored(Trace.from_dict(trace_document(trace)))
+
+    assert validate_trace(trace, policy).findings == validate_trace(again, policy).findings
+    assert trace_document(trace) == trace_document(again)
