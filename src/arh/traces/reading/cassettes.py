@@ -11,7 +11,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from arh.canonical import JsonValue, Refused, parse
@@ -49,7 +49,7 @@ def read_cassette(
     Raises:
         AuthoringError: No exchange is one with a model.
     """
-    traces: list[Trace] = []
+    conversations: list[_Conversation] = []
     unread: list[Note] = [*_beside(around, _OF_CASSETTE, "")]
     why: Undetected | None = None
     for index, item in enumerate(items):
@@ -64,9 +64,14 @@ def read_cassette(
             unread.append(Note("exchange_not_read", "no format reads it", at, None, content))
             continue
         for trace in found:
-            _add(traces, _placed(trace, at))
-    if not traces:
+            placed = _placed(trace, at)
+            if conversations and _continues(conversations[-1].newest, placed):
+                conversations[-1].continued(placed)
+            else:
+                conversations.append(_Conversation(placed))
+    if not conversations:
         raise _nothing(why, source)
+    traces = [each.whole() for each in conversations]
     traces[0] = replace(traces[0], notes=(*traces[0].notes, *unread))
     if len(traces) == 1:
         return (traces[0],)
@@ -117,28 +122,37 @@ def _placed(trace: Trace, at: str) -> Trace:
     return replace(trace, notes=notes)
 
 
-def _add(traces: list[Trace], trace: Trace) -> None:
-    """Add a trace; the one before it goes if this one begins with all that it holds."""
-    before = traces[-1] if traces else None
-    if before is None or not _continues(before, trace):
-        traces.append(trace)
-        return
-    known = len(before.steps)
-    steps = [*map(_merged, trace.steps[:known], before.steps), *trace.steps[known:]]
-    notes = tuple(note for note in before.notes if note.kind not in _SETTLED)
-    metadata = dict(trace.metadata)
-    earlier = before.metadata.get("earlier")
-    metadata["earlier"] = [
-        *(earlier if isinstance(earlier, list) else ()),
-        before.metadata.get("recording"),
-    ]
-    traces[-1] = replace(
-        trace,
-        steps=tuple(steps),
-        notes=(*notes, *(note for note in trace.notes if note not in notes)),
-        metadata=metadata,
-        offered_tools=trace.offered_tools or before.offered_tools,
-    )
+@dataclass(slots=True)
+class _Conversation:
+    """A conversation in the making: its newest exchange, and what only earlier ones knew."""
+
+    newest: Trace
+    notes: dict[Note, None] = field(default_factory=dict)
+    earlier: list[JsonValue] = field(default_factory=list)
+
+    def continued(self, trace: Trace) -> None:
+        """Take the exchange that follows, which begins with all that the one before it holds."""
+        before = self.newest
+        known = len(before.steps)
+        self.notes.update((note, None) for note in before.notes if note.kind not in _SETTLED)
+        self.earlier.append(before.metadata.get("recording"))
+        self.newest = replace(
+            trace,
+            steps=(*map(_merged, trace.steps[:known], before.steps), *trace.steps[known:]),
+            offered_tools=trace.offered_tools or before.offered_tools,
+        )
+
+    def whole(self) -> Trace:
+        """Return the trace of the whole conversation."""
+        if not self.earlier:
+            return self.newest
+        metadata = self.newest.metadata
+        said = [metadata["earlier"]] if "earlier" in metadata else []
+        return replace(
+            self.newest,
+            notes=tuple(dict.fromkeys((*self.notes, *self.newest.notes))),
+            metadata={**metadata, "earlier": [*said, *self.earlier]},
+        )
 
 
 def _continues(before: Trace, after: Trace) -> bool:
@@ -156,8 +170,12 @@ def _same(one: Step, other: Step) -> bool:
         and one.text == other.text
         and one.raw_arguments == other.raw_arguments
         and _text(one.arguments) == _text(other.arguments)
-        and (one.status == "unknown" or _text(one.output) == _text(other.output))
+        and (one.status == "unknown" or _result(one) == _result(other))
     )
+
+
+def _result(step: Step) -> tuple[str, str | None, str]:
+    return step.status, step.error, _text(step.output)
 
 
 def _text(value: JsonValue | JsonObject) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import struct
+import time
 import zlib
+from typing import Any
 
 import pytest
 
@@ -200,3 +202,50 @@ def test_a_body_that_only_mentions_data_is_no_stream() -> None:
     (trace,) = read(exchange([USER], DONE, 1), answer)
 
     assert [note.kind for note in trace.notes if "HIDDEN" in note.content] == ["exchange_not_read"]
+
+
+def test_many_exchanges_of_one_conversation_cost_what_they_are_long() -> None:
+    """What earlier exchanges knew is gathered and not copied for each of them."""
+    asked: list[JsonValue] = [USER, {"role": "other", "content": "unread"}]
+    items = [_parsed(asked, DONE) for _ in range(3_000)]
+    started = time.process_time()
+
+    (trace,) = read(*items)
+
+    assert time.process_time() - started < 3
+    assert len(trace.notes) == 3_000
+    earlier: Any = trace.metadata["earlier"]
+    assert len(earlier) == 2_999
+
+
+def test_a_result_that_is_told_otherwise_is_another_conversation() -> None:
+    """A failure cannot be taken back by the exchange that follows."""
+
+    def asked(*, failed: bool) -> list[JsonValue]:
+        call: JsonObject = {"type": "tool_use", "id": "c", "name": "cancel", "input": {}}
+        result: JsonObject = {
+            "type": "tool_result",
+            "tool_use_id": "c",
+            "content": "x",
+            "is_error": failed,
+        }
+        return [
+            USER,
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result]},
+        ]
+
+    reply: JsonObject = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Done."}],
+    }
+    items: list[JsonValue] = [
+        {
+            "request": {"parsed_body": {"messages": asked(failed=failed)}},
+            "response": {"parsed_body": reply},
+        }
+        for failed in (True, False)
+    ]
+
+    assert [trace.steps[0].status for trace in read(*items)] == ["error", "ok"]
