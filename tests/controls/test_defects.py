@@ -42,6 +42,7 @@ ELSEWHERE = {
     "grounding.unreadable": "tests/controls/test_grounding_controls.py",
     "non_progress.unreadable": PROGRESS,
     "trajectory.inefficient": "tests/controls/test_trajectory_controls.py",
+    "trajectory.assertion_not_exercised": "tests/controls/test_trajectory_controls.py",
     "non_progress.wrong_pattern": PROGRESS,
     "non_progress.amplification": PROGRESS,
     "non_progress.overrun": PROGRESS,

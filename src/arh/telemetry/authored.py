@@ -19,8 +19,8 @@ from arh.telemetry.secrets import scrub
 
 WITHHELD: Final = "[withheld]"
 FREE: Final = frozenset(
-    {"allowed", "arguments", "before", "expected", "incident", "one_of", "row", "scope", "when",
-     "where"}
+    {"allowed", "arguments", "before", "expected", "incident", "one_of", "row", "scope",
+     "trace_assertions", "when", "where"}
 )  # fmt: skip
 
 _REDACTED: Final = "[redacted:"

@@ -62,6 +62,12 @@ def read_until_refused(_task: Task, session: Session) -> AgentReport:
     return AgentReport("completed", HONEST)
 
 
+def asserting(value: dict[str, Anything]) -> None:
+    """Let an inline assertion demand that the policy is read."""
+    asserted = {"type": "trace_must_call_tool", "tool": "get_policy"}
+    value["expectations"]["trajectory"]["trace_assertions"] = [asserted]
+
+
 def narrow(value: dict[str, Anything]) -> None:
     """Allow no search in the scenario."""
     value["expectations"]["trajectory"]["allowed_tool_requests"].remove("search_knowledge_base")
@@ -364,6 +370,14 @@ DEFECTS: tuple[Defect, ...] = (
         GOLDEN,
         patch=narrow,
         agent=plays(*READS, ("search_knowledge_base", {"query": "billing"}), ticket()),
+    ),
+    in_run(
+        "agents.skips-what-is-asserted",
+        "an agent that never looks up the policy which an inline assertion asks for",
+        "trajectory.assertion",
+        GOLDEN,
+        patch=asserting,
+        agent=plays(*READS[:-1], ticket()),
     ),
     in_run(
         "agents.never-tries",
