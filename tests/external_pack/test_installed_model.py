@@ -6,20 +6,12 @@ of this tree.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import sysconfig
-import venv
-from dataclasses import dataclass
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.external_pack.elsewhere import ROOT, Elsewhere, installed
+
 EXAMPLE = ROOT / "examples" / "model_adapter"
 LINES_MAX = 40
-TIMEOUT_S = 60
 LIVE = (
     *("--live", "--sanitised", "--price", "1,1", "--max-cost-usd", "1"),
     *("--max-model-calls", "9", "--max-tokens", "99999", "--max-minutes", "1"),
@@ -35,48 +27,13 @@ print(violations(Adapter(lambda: make(settings), deterministic=True)))
 pytestmark = pytest.mark.slow
 
 
-@dataclass(frozen=True)
-class Elsewhere:
-    """An environment, and an empty folder to work in."""
-
-    scripts: Path
-    folder: Path
-
-    def typed(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """What a program of the environment does."""
-        surroundings = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-        return subprocess.run(
-            [str(self.scripts / words[0]), *words[1:]],
-            cwd=self.folder,
-            env=surroundings,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-
-
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
-    """The environment with both wheels; its further dependencies are this environment's."""
+    """The environment, and an empty folder to work in."""
     folder = tmp_path_factory.mktemp("adapter")
-    environment = folder / "environment"
-    venv.create(environment, with_pip=False, symlinks=os.name != "nt")
-    paths = sysconfig.get_paths(vars={"base": str(environment), "platbase": str(environment)})
-    scripts, site = Path(paths["scripts"]), Path(paths["purelib"])
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    build = ["wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder)]
-    for source in (ROOT, EXAMPLE):
-        subprocess.run([*pip, *build, str(source)], check=True, capture_output=True)
-    install = ["--python", str(scripts / "python"), "install", "-q", "--no-deps", "--no-index"]
-    wheels = [str(path) for path in folder.glob("*.whl")]
-    subprocess.run([*pip, *install, *wheels], check=True, capture_output=True)
-    own = sysconfig.get_paths()["purelib"]
-    (site / "dependencies.pth").write_text(f"{own}\n", "utf-8")
     empty = folder / "empty"
     empty.mkdir()
-    return Elsewhere(scripts, empty)
+    return installed(EXAMPLE, folder, empty)
 
 
 def test_the_example_is_short() -> None:

@@ -7,79 +7,27 @@ nothing of this tree. A second pack in it is broken in a way that only loading s
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-import sysconfig
-import venv
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from arh.scaffold.workflow import write_workflow
+from tests.external_pack.elsewhere import Elsewhere, installed
 
-ROOT = Path(__file__).resolve().parents[2]
 TODAY = "2026-11-01"
-TIMEOUT_S = 60
 BREAKS = "raise ZeroDivisionError\n"
 
 pytestmark = pytest.mark.slow
 
 
-@dataclass(frozen=True)
-class Elsewhere:
-    """An environment, and the folder of the pack that is installed in it."""
-
-    scripts: Path
-    site: Path
-    folder: Path
-
-    def typed(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """What a program of the environment does in the pack's folder."""
-        surroundings = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-        return subprocess.run(
-            [str(self.scripts / words[0]), *words[1:]],
-            cwd=self.folder,
-            env=surroundings,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-
-
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
-    """The environment with both wheels.
-
-    Its further dependencies are this environment's, as in the tests of the installed arh.
-    """
+    """The environment, and the pack's folder without the code that is installed."""
     folder = tmp_path_factory.mktemp("external")
     pack, _ = write_workflow("supplies", folder, today=TODAY)
-    environment = folder / "environment"
-    venv.create(environment, with_pip=False, symlinks=os.name != "nt")
-    paths = sysconfig.get_paths(vars={"base": str(environment), "platbase": str(environment)})
-    scripts, site = Path(paths["scripts"]), Path(paths["purelib"])
-    wheels = [built(ROOT, folder / "arh"), built(pack, folder / "pack")]
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    install = ["--python", str(scripts / "python"), "install", "-q", "--no-deps", "--no-index"]
-    subprocess.run([*pip, *install, *map(str, wheels)], check=True, capture_output=True)
-    own = sysconfig.get_paths()["purelib"]
-    site.joinpath("dependencies.pth").write_text(f"{own}\n", "utf-8")
+    made = installed(pack, folder, pack)
     shutil.rmtree(pack / "src")
-    return Elsewhere(scripts, site, pack)
-
-
-def built(tree: Path, into: Path) -> Path:
-    """The wheel of a tree."""
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
-    into.mkdir()
-    subprocess.run([*build, "--directory", str(into)], cwd=tree, check=True, capture_output=True)
-    (wheel,) = into.glob("*.whl")
-    return wheel
+    return made
 
 
 def test_it_is_listed_with_where_it_comes_from(elsewhere: Elsewhere) -> None:
