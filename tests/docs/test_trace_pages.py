@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 from arh.traces.authoring.assertions import TYPES, assertions_from_dict
 from arh.traces.authoring.policy import Policy
 from arh.traces.registry import RULES
+from tools import trace_controls
 from tools.trace_rules import PAGE, page_text
 
 POLICIES = (Path(__file__).resolve().parents[2] / "docs" / "trace-policies.md").read_text("utf-8")
@@ -27,6 +28,11 @@ def test_the_page_of_rules_has_not_drifted() -> None:
     """After a change to a rule: `python tools/trace_rules.py`."""
     assert page_text() == PAGE.read_text("utf-8")
     assert all(f"{rule} " in page_text() for rule in RULES)
+
+
+def test_the_page_of_figures_is_what_a_run_gives() -> None:
+    """After a change to a rule or a case: `python -m tools.trace_controls`."""
+    assert trace_controls.page_text() == trace_controls.PAGE.read_text("utf-8")
 
 
 def test_every_policy_of_the_page_is_one() -> None:
