@@ -42,7 +42,7 @@ class Golden:
 
     def executed(self) -> None:
         """Compose, execute and write the run."""
-        self.writer.add(self._output())
+        self.writer.add(self.output())
 
     def judged(self) -> None:
         """Compose, execute, judge by every evaluator, and write the run."""
@@ -57,7 +57,8 @@ class Golden:
         self.tracing.close()
         self.writer.close({})
 
-    def _output(self) -> RunOutput:
+    def output(self) -> RunOutput:
+        """Compose and execute the run."""
         bench = self.pipeline.bench
         return execute(compose(self.plan.runs[0], bench.pack, self.pipeline.catalogue), bench)
 

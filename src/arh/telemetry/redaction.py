@@ -42,6 +42,7 @@ UNDECLARED: Final = "[redacted]"
 
 _ENVELOPE: Final = ("seq", "kind", "source", "at_ms")
 _OPERATIONS: Final = "_operations"
+_REPLIED: Final = frozenset({"status", "reason", "result"})
 _APART: Final = frozenset({"initial_state", "authored"})
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -188,10 +189,23 @@ class Redactor:
         value = _decoded(text)
         if value is None:
             return text
-        result = ANYTHING if tool is None else tool.result
-        reply = Fields({"ok": result, "result": result}, open=True)
-        kept = self._kept(value, reply, self._sensitive)
+        tool = _UNKNOWN if tool is None else tool
+        if self._is_plain_reply(value, tool.result):
+            return text
+        kept = self._kept(value, tool.reply, self._sensitive)
         return text if kept == value else line(kept).decode()
+
+    def _is_plain_reply(self, value: dict[str, JsonValue], fields: Fields) -> bool:
+        """Return true if all of a reply may stay; a shortcut, it sees the usual case only."""
+        result = value.get("result")
+        return (
+            type(result) is dict
+            and _REPLIED.issuperset(value)
+            and type(value.get("status")) is str
+            and type(value.get("reason")) is str
+            and self._sensitive.isdisjoint(value)
+            and self._keeps(result, fields, self._sensitive)
+        )
 
     def _called(self, data: Data) -> Data:
         """Redact an attempt; arguments that were digested had been validated, hence declared."""
@@ -200,7 +214,8 @@ class Redactor:
             arguments = self._kept(data["arguments"], tool.arguments, tool.sensitive)
             data = {**data, "arguments": arguments}
         if self._strict:
-            data = {**data, "result": self._kept(data["result"], tool.result, self._sensitive)}
+            kept = self._kept(data["result"], tool.result, self._sensitive)
+            data = data if kept is data["result"] else {**data, "result": kept}
         if tool.sensitive:
             data = self._exchanged(data)
         return self._with_states(data, ("state", "projection"))
@@ -288,13 +303,14 @@ class Redactor:
 class _Tool:
     """What may be kept of one tool's calls."""
 
-    __slots__ = ("arguments", "result", "sensitive")
+    __slots__ = ("arguments", "reply", "result", "sensitive")
 
     def __init__(
         self, arguments: Fields = NOTHING, result: Fields = ANYTHING, sensitive: Iterable[str] = ()
     ) -> None:
         self.arguments = arguments
         self.result = result
+        self.reply = Fields({"ok": result, "result": result}, open=True)
         self.sensitive = frozenset(sensitive)
 
 

@@ -283,3 +283,34 @@ def test_one_redactor_forgets_a_run_when_the_next_one_starts() -> None:
 def _list(value: object) -> list[Any]:
     assert isinstance(value, list)
     return value
+
+
+REPLIES = (
+    {"status": "executed", "reason": "ok", "result": {"ticket_id": "TK-1"}},
+    {"status": "executed", "reason": "ok", "result": {"ticket_id": "TK-1", "unheard_of": "x"}},
+    {"status": "executed", "reason": "ok", "result": {"ticket_id": {"summary": "x"}}},
+    {"status": "executed", "reason": {"summary": "x"}, "result": {"ticket_id": "TK-1"}},
+    {"status": ["password"], "reason": "ok", "result": {"ticket_id": "TK-1"}},
+    {"status": "executed", "reason": "ok", "result": {"ticket_id": "x", "password": "hunter2"}},
+    {"status": "executed", "reason": "ok", "result": "summary"},
+    {"status": "executed", "result": {"ticket_id": "TK-1"}},
+    {"reason": "ok", "status": "s", "result": {"ticket_id": "TK-1"}, "summary": "x"},
+)
+
+
+@pytest.mark.parametrize("fields", [(), ("summary",), ("ticket_id",), ("status",), ("reason",)])
+@pytest.mark.parametrize("reply", REPLIES)
+def test_a_reply_that_is_seen_to_be_harmless_is_what_the_careful_way_leaves(
+    reply: dict[str, object], fields: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shortcut for the usual reply never keeps what would have been taken out."""
+    asked = [["r-1", "create_ticket", "{}"]]
+    messages = [
+        {"role": "assistant", "text": "", "requests": asked},
+        {"role": "tool", "text": json.dumps(reply), "call_id": "r-1"},
+    ]
+    event: dict[str, object] = {"ask": 2, "message_count": 4, "new_messages": messages}
+    short = redactor(*fields)("model_asked", event)
+    monkeypatch.setattr(Redactor, "_is_plain_reply", lambda *_: False)
+
+    assert short == redactor(*fields)("model_asked", event)
