@@ -108,3 +108,4 @@ def test_a_broken_pack_is_named_and_hides_no_other(elsewhere: Elsewhere) -> None
     assert "supplies 1.0: " in listed.stdout
     assert named in listed.stderr
     assert named in gated.stderr
+    assert 'python -c "import broken_workflow; broken_workflow.pack()" shows why' in gated.stderr

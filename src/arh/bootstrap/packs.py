@@ -249,7 +249,9 @@ def _loaded(point: EntryPoint) -> WorkflowPack:
     made: object = call("workflow pack", lambda: point.load()())  # noqa: PLW0108 - loading may raise
     named = f"workflow pack {point.name} ({_distribution(point)})"
     if isinstance(made, ForeignFailure):
-        hint = f"see what `{point.value}` raises; it must be a function that returns a WorkflowPack"
+        module, _, function = point.value.partition(":")
+        shows = f'python -c "import {module}; {module}.{function}()"'
+        hint = f"{shows} shows why; it must be a function that returns a WorkflowPack"
         raise AuthoringError.of(f"{named} does not load: {made.type_name}", hint=hint)
     if not isinstance(made, WorkflowPack):
         hint = f"`{point.value}` must return one"
