@@ -35,6 +35,16 @@ def test_it_runs_what_the_linear_engine_cannot(worker: Worker) -> None:
 
 
 @pytest.mark.slow
+def test_many_requests_are_not_one_that_is_slow(worker: Worker) -> None:
+    """Each has its own limit on time: how long a trace is decides nothing."""
+    slow = r"(?<!x)(a|b|c|d)*word"
+    text = "abcd" * 1_500
+    answers = [worker.searches(slow, text) for _ in range(6)]
+
+    assert answers == [False] * 6
+
+
+@pytest.mark.slow
 def test_a_pattern_that_explodes_has_no_answer(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
