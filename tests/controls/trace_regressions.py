@@ -121,6 +121,8 @@ SCENARIOS: list[tuple[str, dict[str, Any], dict[str, Any], bool, bool]] = [
     ),
     ("other_policy", report(A), report(entry("a", policy_id="q")), False, True),
     ("changed_policy", report(A), report(entry("a", policy_digest="e")), False, True),
+    ("lower_bar", report(A), report(entry("a", fail_under=0.0)), False, True),
+    ("same_bar", report(entry("a", fail_under=90)), report(entry("a", fail_under=90)), True, True),
     ("no_digest", report(entry("a", policy_digest="")), report(A), True, True),
     ("findings_cut", report(A), report(entry("a", findings_cut={"ARH-SEQ-002": 5})), False, True),
     ("old_baseline", report(entry("t", OLD_FINDING)), report(entry("t", finding())), True, True),

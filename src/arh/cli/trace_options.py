@@ -13,7 +13,8 @@ from arh.errors import AuthoringError, Problem, closest, quoted, safe
 from arh.traces.authoring import policy_files
 from arh.traces.authoring.policy import Policy
 from arh.traces.judging.facts import Compat
-from arh.traces.judging.validator import FAIL_UNDER, SCORE_MAX
+from arh.traces.judging.report import FAIL_UNDER
+from arh.traces.judging.validator import SCORE_MAX
 from arh.traces.pipeline import Judge, read, refused
 from arh.traces.reading.detection import AUTO, BUILT_IN
 from arh.traces.reading.inputs import Recorded, find_recordings

@@ -14,7 +14,8 @@ from arh.errors import AuthoringError, quoted
 from arh.traces.authoring.policy import Policy
 from arh.traces.collecting import uncollected
 from arh.traces.judging.facts import Compat
-from arh.traces.judging.validator import FAIL_UNDER, validate_trace
+from arh.traces.judging.report import FAIL_UNDER
+from arh.traces.judging.validator import validate_trace
 from arh.traces.reading.detection import AUTO, BUILT_IN
 from arh.traces.reading.inputs import Recorded
 from arh.traces.reading.positions import BYTES_MAX, lines_at, placed

@@ -7,8 +7,8 @@ from typing import Final
 
 from arh.errors import safe
 from arh.traces.authoring.policy import Policy
-from arh.traces.judging.report import TraceReport
-from arh.traces.judging.validator import FAIL_UNDER, validate_trace
+from arh.traces.judging.report import FAIL_UNDER, TraceReport
+from arh.traces.judging.validator import validate_trace
 from arh.traces.trace import Trace
 
 SHOWN_MAX: Final = 20

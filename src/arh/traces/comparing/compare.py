@@ -24,7 +24,7 @@ from arh.traces.comparing.reports import (
     read_unjudged,
 )
 from arh.traces.judging.facts import Compat, exact
-from arh.traces.judging.report import Fields
+from arh.traces.judging.report import FAIL_UNDER, Fields
 
 Change: TypeAlias = Literal["added", "removed", "pass->fail", "fail->pass", "unchanged"]
 
@@ -377,6 +377,10 @@ def _policy_ids(entries: Iterable[Entry]) -> str:
     return ",".join(sorted({each.policy_id for each in entries if each.policy_id}))
 
 
+def _least(entry: Entry) -> float:
+    return FAIL_UNDER if entry.fail_under is None else entry.fail_under
+
+
 def _policy_change(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> str:
     """Return how the policy differs over the traces that are in both reports, or nothing."""
     for trace_id in sorted(old.keys() & new.keys()):
@@ -385,4 +389,7 @@ def _policy_change(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> str:
             return f"policy {then.policy_id!r} became {now.policy_id!r}"
         if then.policy_digest and now.policy_digest and then.policy_digest != now.policy_digest:
             return f"policy {then.policy_id!r} says something else than before"
+        # A report with a digest says what a trace had to score, unless that is what it always is.
+        if then.policy_digest and now.policy_digest and _least(then) != _least(now):
+            return f"the least score that passes was {_least(then):g} and is {_least(now):g}"
     return ""

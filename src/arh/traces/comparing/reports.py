@@ -40,6 +40,7 @@ class Entry:
     trace_id: str
     policy_id: str
     policy_digest: str
+    fail_under: float | None
     passed: bool
     score: float | None
     total_latency_ms: float | None
@@ -102,6 +103,7 @@ def _entry(value: Mapping[str, object], path: str) -> Entry:
         trace_id=str(value["trace_id"]),
         policy_id=_text(value, "policy_id", path),
         policy_digest=_text(value, "policy_digest", path),
+        fail_under=_number(value, "fail_under", path),
         passed=_passed(value, path),
         score=_number(value, "score", path),
         total_latency_ms=_number(value, "total_latency_ms", path),

@@ -18,6 +18,7 @@ from arh.traces.findings import Finding, bounded
 from arh.traces.judging.facts import Compat
 
 SCHEMA_VERSION: Final = "1"
+FAIL_UNDER: Final = 70.0
 
 Fields: TypeAlias = "dict[str, JsonValue]"
 
@@ -42,6 +43,7 @@ class TraceReport:
     total_tokens: int | None = None
     source_path: str | None = None
     policy_digest: str = ""
+    fail_under: float = FAIL_UNDER
     findings_cut: dict[str, int] = field(default_factory=dict)
     compat: Compat | None = None
 
@@ -72,6 +74,8 @@ class TraceReport:
             entry["source_path"] = self.source_path
         if self.policy_digest:
             entry["policy_digest"] = self.policy_digest
+        if self.fail_under != FAIL_UNDER and not self.compat:
+            entry["fail_under"] = self.fail_under
         if self.findings_cut:
             entry["findings_cut"] = dict(self.findings_cut)
         return entry

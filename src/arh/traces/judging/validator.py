@@ -21,7 +21,7 @@ from arh.traces.findings import Judged
 from arh.traces.judging.facts import Compat, Facts, exact
 from arh.traces.judging.peer_order import peer_order
 from arh.traces.judging.regex_worker import Worker
-from arh.traces.judging.report import TraceReport
+from arh.traces.judging.report import FAIL_UNDER, TraceReport
 from arh.traces.judging.rules import (
     budget,
     completion,
@@ -36,7 +36,6 @@ from arh.traces.judging.totals import Totals
 from arh.traces.registry import WEIGHTS
 from arh.traces.trace import Trace, shown_type
 
-FAIL_UNDER: Final = 70.0
 SCORE_MAX: Final = 100
 
 _PERFECT: Final = Fraction(SCORE_MAX)
@@ -76,6 +75,7 @@ def validate_trace(
         findings=tuple(finding for each in judged for finding in each.findings),
         total_tokens=totals.tokens if totals.token_steps else None,
         policy_digest="" if compat else policy.digest,
+        fail_under=fail_under,
         findings_cut=_cut(judged),
         compat=compat,
     )
