@@ -72,6 +72,8 @@ def test_an_approval_makes_a_review_a_pass(tmp_path: Path) -> None:
     after = arh_cases("--outputs", slow, "--approval", file, "--as-of", "2027-01-01")
 
     assert within.returncode == 0, within.stdout
+    assert "approved by board until 2026-12-31: known" in within.stdout
+    assert "approved by" not in after.stdout
     assert after.returncode == 3
     assert "the approval expired on 2026-12-31" in after.stderr
 
@@ -97,6 +99,7 @@ def test_an_approval_of_another_result_is_told(tmp_path: Path) -> None:
         ('{"approver": "", "reason": "r", "expires": "x", "result": "y"}', "`approver`"),
         ('{"approver": "a", "reason": "r", "expires": "x", "result": "y"}', "a date, YYYY-MM-DD"),
         ('{"approver": "a", "reason": "r", "expires": "2026-01-01", "result": "y"}', "`result`"),
+        ('{"approver": "a", "reason": "r", "expires": "20270101", "result": "y"}', "YYYY-MM-DD"),
         ('{"aprover": "a"}', "did you mean `approver`?"),
     ],
 )
@@ -120,6 +123,17 @@ def test_bad_input_decides_nothing(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "outputs.jsonl:1: `case_id`: expected this field" in done.stderr
+
+
+def test_no_result_takes_the_place_of_the_summary(tmp_path: Path) -> None:
+    """Both would be one file, and the last one written would be left."""
+    outputs = EXAMPLE / "outputs" / "sound.jsonl"
+
+    done = arh_cases("--outputs", outputs, "--label", "Summary", "--out", tmp_path / "out")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`Summary`" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_label_is_for_one_file() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from arh.canonical import JsonValue
 from arh.decision.measured import Approval
-from arh.errors import AuthoringError, WriteFailure, safe
+from arh.errors import AuthoringError, WriteFailure, quoted, safe
 from arh.harness.chosen_profile import chosen_profile
 from arh.harness.exits import BY_DECISION, FAIL, INCONCLUSIVE, PASS
 from arh.records.control.gate import Profile
@@ -21,7 +21,7 @@ from arh.sim.clock import today
 from arh.traces.cases.approvals import read_approval
 from arh.traces.cases.gate import decided, result_digest, with_approval
 from arh.traces.cases.reading import read_cases, read_snapshot, snapshot_files
-from arh.traces.cases.records import Judged
+from arh.traces.cases.records import Judged, Snapshot
 from arh.traces.cases.report import (
     WORDS,
     console_lines,
@@ -29,6 +29,8 @@ from arh.traces.cases.report import (
     result_of,
     summary,
 )
+
+SUMMARY = "summary"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -41,6 +43,8 @@ def main(argv: Sequence[str]) -> int:
     approvals = [read_approval(path) for path in chosen.approval]
     cases, profile = read_cases(chosen.cases), chosen_profile(chosen.profile, judges="cases")
     snapshots = [read_snapshot(file, cases, label=chosen.label) for file in files]
+    if chosen.out is not None:
+        _check_labels(snapshots)
     first = [decided(cases, snapshot, profile.profile) for snapshot in snapshots]
     final = [_approved(judged, profile.profile, approvals, chosen.as_of) for judged in first]
     _tell_of_strays(approvals, [result_digest(judged, profile.profile) for judged in first])
@@ -77,6 +81,17 @@ def _told(judged: Judged, profile: Profile) -> Iterator[str]:
         yield f"  to answer for it, approve the result {result_digest(judged, profile)}"
 
 
+def _check_labels(snapshots: Sequence[Snapshot]) -> None:
+    """Return only if no snapshot's result has the name of the summary."""
+    for snapshot in snapshots:
+        if snapshot.label.casefold() == SUMMARY:
+            raise AuthoringError.of(
+                f"a snapshot is called {quoted(snapshot.label)}, as the summary of all is",
+                field="--out",
+                hint="name it with --label, or rename its file",
+            )
+
+
 def _write(chosen: argparse.Namespace, snapshots: Sequence[Judged], profile: Profile) -> None:
     """Write the result of each snapshot, the summary and the report, where they were asked for."""
     told = summary(snapshots, profile)
@@ -89,7 +104,7 @@ def _write(chosen: argparse.Namespace, snapshots: Sequence[Judged], profile: Pro
         for judged in snapshots:
             path = chosen.out / f"{judged.snapshot.label}.json"
             _put(path, _json(_result(judged, profile)))
-        _put(chosen.out / "summary.json", _json(told))
+        _put(chosen.out / f"{SUMMARY}.json", _json(told))
         _put(chosen.out / "report.md", report_page(snapshots, profile))
 
 

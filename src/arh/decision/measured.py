@@ -49,8 +49,15 @@ def decide_measured(
 
 
 def approved(decision: GateDecision, approval: Approval) -> GateDecision:
-    """Return the decision with what an approval answers for."""
-    return _decision(tuple(_answered(result, approval) for result in decision.gates))
+    """Return the decision with what an approval answers for, which its reasons say."""
+    results = tuple(_answered(result, approval) for result in decision.gates)
+    answered = [
+        f"gate {now.gate}: {now.reason}"
+        for then, now in zip(decision.gates, results, strict=True)
+        if now is not then
+    ]
+    made = _decision(results)
+    return replace(made, reasons=(*made.reasons, *answered))
 
 
 def refusal(approval: Approval, *, result: str, as_of: date) -> str:

@@ -59,14 +59,20 @@ def _object(path: Path) -> dict[str, JsonValue]:
 
 def _wrong(value: dict[str, JsonValue]) -> list[Problem]:
     problems = []
-    try:
-        date.fromisoformat(str(value["expires"]))
-    except ValueError:
+    if not _is_date(str(value["expires"])):
         problems.append(Problem(str(value["expires"]), "a date, YYYY-MM-DD", field="expires"))
     if _DIGEST.fullmatch(str(value["result"])) is None:
         expected = "the `result_digest` of the result that it is about"
         problems.append(Problem(str(value["result"]), expected, field="result"))
     return problems
+
+
+def _is_date(text: str) -> bool:
+    """Tell whether it is a date as people write it: 2027-W01-1 is one that few would read right."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _is_text(value: JsonValue) -> bool:
