@@ -36,7 +36,7 @@ from arh.harness.judging.judge import judge
 from arh.harness.running import handed, runner, session
 from arh.harness.running.watchdog import AgentThread
 from arh.harness.vocabulary.assertions import InvariantChecker
-from arh.model.scripted import ScriptedModel
+from arh.model.scripted.model import ScriptedModel
 from arh.ports.control import Evaluator
 from arh.ports.sue import Session
 from arh.records.control.evidence import Evidence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from arh.agent.loop import ReferenceAgent
 from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
@@ -14,7 +14,7 @@ from arh.ports.control import AttemptSource, SystemUnderEvaluation
 from arh.ports.environment import Environment
 from arh.ports.sue import Agent, DecisionPoint, Endpoint, Gateway, Model, Store, Telemetry
 from arh.records.external import Observation, Point
-from arh.records.setup import ActorSetup, RunSetup
+from arh.records.setup import ActorSetup, RunSetup, SeedRecord
 from arh.security.approvals import GrantStore
 from arh.security.decision_point import PolicyDecisionPoint
 from arh.security.policy import PolicySet
@@ -101,7 +101,7 @@ class Composer:
     def __call__(self, setup: RunSetup, env: Environment) -> SystemUnderEvaluation:
         """Return a fresh system that shares nothing mutable with any other run."""
         mirrors = self.mirrors()
-        store = self.seeded_store(replace(setup, seeds=mirrors.start(setup.seeds)), env)
+        store = self.seeded_store(mirrors.start(setup.seeds), env)
         mirrors.enter_into(store)
         attempts = AttemptLog()
         return ComposedSystem(
@@ -115,10 +115,10 @@ class Composer:
             mirrors=mirrors,
         )
 
-    def seeded_store(self, setup: RunSetup, env: Environment) -> MemoryStore:
-        """Return a store that holds the run's seeds and declares every collection of the pack."""
+    def seeded_store(self, seeds: Sequence[SeedRecord], env: Environment) -> MemoryStore:
+        """Return a store that holds the seeds and declares every collection of the pack."""
         store = MemoryStore(env.clock)
-        store.seed(setup.seeds, [spec.name for spec in self.configuration.pack.collections])
+        store.seed(seeds, [spec.name for spec in self.configuration.pack.collections])
         return store
 
     def mirrors(self) -> Mirrors:

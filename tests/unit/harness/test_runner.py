@@ -34,7 +34,7 @@ from arh.records.decisions import ModelReply, ModelRequest
 from arh.records.messages import Message, ToolRequest
 from arh.records.outcomes import ToolOutcome
 from arh.records.packs import WorkflowPack
-from arh.records.setup import ActorSetup, RunSetup
+from arh.records.setup import ActorSetup, RunSetup, SeedRecord
 from arh.records.state import CommitEntry, Operation
 from arh.records.tasks import AgentReport, Task
 from arh.state.store import MemoryStore
@@ -505,8 +505,8 @@ class TestStops:
         stores: list[MemoryStore] = []
 
         class Composer(bootstrap.Composer):
-            def seeded_store(self, setup: RunSetup, env: Environment) -> MemoryStore:
-                stores.append(super().seeded_store(setup, env))
+            def seeded_store(self, seeds: Sequence[SeedRecord], env: Environment) -> MemoryStore:
+                stores.append(super().seeded_store(seeds, env))
                 return stores[-1]
 
         def strict(scenario: dict[str, Any]) -> None:

@@ -6,7 +6,8 @@ is expected of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from arh.canonical import Json
@@ -72,10 +73,9 @@ def to_actors(scenario: Scenario) -> tuple[ActorSetup, ...]:
     With soak tasks, its opening conversation is empty: see `soak_tasks`.
     """
     stimulus, principal = scenario.stimulus, scenario.trusted_environment.principal
-    actors = stimulus.actors or [
-        ActorStimulus.model_construct(actor=principal.agent, messages=stimulus.messages)
-    ]
-    return tuple(_actor(actor, scenario) for actor in actors)
+    if stimulus.actors:
+        return tuple(_own(actor, scenario) for actor in stimulus.actors)
+    return (_actor(principal.agent, stimulus.messages, scenario),)
 
 
 def soak_tasks(scenario: Scenario) -> Iterator[tuple[Message, ...]]:
@@ -137,14 +137,23 @@ def to_progress(limits: ProgressLimits) -> Progress:
     )
 
 
-def _actor(actor: ActorStimulus, scenario: Scenario) -> ActorSetup:
-    script = actor.model_configuration or scenario.reproducibility.model_configuration
+def _own(actor: ActorStimulus, scenario: Scenario) -> ActorSetup:
+    """Return an actor with what it has of its own in place of the scenario's."""
+    setup = _actor(actor.actor, actor.messages, scenario)
+    return replace(
+        setup,
+        context=setup.context if actor.principal is None else _context(actor.principal),
+        model_configuration=actor.model_configuration or setup.model_configuration,
+    )
+
+
+def _actor(name: str, messages: Sequence[UserMessage], scenario: Scenario) -> ActorSetup:
     return ActorSetup(
-        actor=actor.actor,
-        context=_context(actor.principal or scenario.trusted_environment.principal),
+        actor=name,
+        context=_context(scenario.trusted_environment.principal),
         tools=tuple(scenario.runtime.available_tools),
-        messages=tuple(map(to_message, actor.messages)),
-        model_configuration=script,
+        messages=tuple(map(to_message, messages)),
+        model_configuration=scenario.reproducibility.model_configuration,
     )
 
 

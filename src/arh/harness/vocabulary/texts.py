@@ -259,7 +259,8 @@ def identifiers(text: str, kinds: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(occurrences(any_of(kinds), text)))
 
 
-def any_of(patterns: Iterable[str]) -> str:
+@lru_cache(maxsize=64)
+def any_of(patterns: tuple[str, ...]) -> str:
     """Return the pattern that matches wherever one of the patterns does, the first first."""
     return "|".join(f"(?:{pattern})" for pattern in patterns)
 
