@@ -198,7 +198,10 @@ def _over(
     if request.body is not None:
         connection.putheader("Content-Length", str(len(request.body)))
     connection.endheaders(request.body)
-    return _reply(connection.getresponse(), size_max)
+    try:
+        return _reply(connection.getresponse(), size_max)
+    except ValueError:  # the library takes a number of the server's to be one, as a chunk's size
+        return HttpFailure("malformed", sent=True)
 
 
 def _reply(response: HTTPResponse, size_max: int) -> HttpResult:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -283,12 +284,15 @@ def _checked(path: Path) -> tuple[list[Data], str]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as file:
-            data = file.read(BYTES_MAX + 1)
-    except OSError:
+    data = None
+    with suppress(OSError):
+        # A pipe would be waited for, and a device has no end.
+        if path.is_file():
+            with path.open("rb") as file:
+                data = file.read(BYTES_MAX + 1)
+    if data is None:
         hint = "--record DIR makes one"
-        raise AuthoringError.of("there is no recording here", file=str(path), hint=hint) from None
+        raise AuthoringError.of("there is no recording here", file=str(path), hint=hint)
     if len(data) > BYTES_MAX:
         raise AuthoringError.of("a recording beyond every measure", file=str(path))
     yield from data.removesuffix(b"\n").split(b"\n")

@@ -102,11 +102,14 @@ def file_name(path: Path) -> str:
     Raises:
         AuthoringError: It cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        raise AuthoringError.of("there is no such file", file=str(path), field="--model") from None
+    digest = ""
+    with suppress(OSError):
+        # A pipe would be waited for, and a device has no end.
+        if path.is_file():
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if not digest:
+        raise AuthoringError.of("there is no such file", file=str(path), field="--model")
     return f"{path.name}@{digest[:12]}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from arh.canonical import Json
 from arh.errors import AuthoringError, RunStopped
 from arh.model.live.canonical_request import canonical_request
-from arh.model.live.cassette import Recorder, RecordingModel, ReplayModel, Tape
+from arh.model.live.cassette import FILE, Recorder, RecordingModel, ReplayModel, Tape
+from arh.model.live.local import file_name
 from arh.records.decisions import (
     AskUser,
     Calls,
@@ -173,6 +175,17 @@ def test_a_recording_that_was_not_sealed_is_none(tmp_path: Path) -> None:
 
     with pytest.raises(AuthoringError, match="the recording has no end"):
         Tape.load(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """Neither as a recording nor as a model: what is no file is not there."""
+    os.mkfifo(tmp_path / FILE)
+
+    with pytest.raises(AuthoringError, match="there is no recording here"):
+        Tape.load(tmp_path)
+    with pytest.raises(AuthoringError, match="there is no such file"):
+        file_name(tmp_path / FILE)
 
 
 def test_a_reply_that_may_not_be_kept_is_not_replayed(tmp_path: Path) -> None:
