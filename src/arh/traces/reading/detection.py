@@ -97,7 +97,16 @@ def read_document(
         raise AuthoringError.of(
             f"the document is no strict JSON: {refused.reason}", file=source, field=refused.path
         ) from None
-    return read_checked(document, source, form=form, readers=readers)
+    return read_checked(_copied(document), source, form=form, readers=readers)
+
+
+def _copied(document: JsonValue) -> JsonValue:
+    """Return a copy as deep as readers take from what they read: the object and its lists."""
+    if not isinstance(document, dict):
+        return document
+    return {
+        name: [*value] if isinstance(value, list) else value for name, value in document.items()
+    }
 
 
 def read_checked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Final
 
 import pytest
@@ -47,6 +48,16 @@ def test_a_sample_is_found_and_read_whole(name: str, document: JsonValue) -> Non
     assert isinstance(found, Detected)
     assert name == found.reader.name
     assert lost(document, read_document(document, "sample.json")) == []
+
+
+@pytest.mark.parametrize(("name", "document"), ALL, ids=lambda value: str(value)[:24])
+def test_a_document_is_as_it_was_after_it_was_read(name: str, document: JsonValue) -> None:
+    """It is the caller's: whoever reads it again finds the same steps."""
+    before = copy.deepcopy(document)
+    first = read_document(document, "sample.json", form=name)
+
+    assert before == document
+    assert first == read_document(document, "sample.json", form=name)
 
 
 @pytest.mark.parametrize(
