@@ -103,11 +103,7 @@ def _read_reply(assembly: Assembly, reply: JsonValue, at: str, index: int) -> No
         first.latency_ms = took
     if metrics:
         assembly.recorded(at, "metrics", metrics)
-    reason = fields.text("stopReason")
-    if reason:
-        assembly.recorded(at, "stopReason", reason)
-    if reason in _CUT:
-        assembly.note("truncated", at, f"the reply ended early: {reason}", step=assembly.last())
+    fields.ended("stopReason", _CUT)
     fields.done(_SETTINGS)
 
 

@@ -81,11 +81,7 @@ def _read_reply(assembly: Assembly, reply: JsonValue, at: str, index: int) -> No
     usage = fields.object("usage")
     if usage is not None:
         _read_usage(assembly, usage, f"{prefix}usage")
-    reason = fields.text("finish_reason")
-    if reason:
-        assembly.recorded(at, "finish_reason", reason)
-    if reason in _CUT:
-        assembly.note("truncated", at, f"the reply ended early: {reason}", step=assembly.last())
+    fields.ended("finish_reason", _CUT)
     fields.done(_BOOKKEEPING)
 
 

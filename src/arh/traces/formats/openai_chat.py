@@ -112,11 +112,7 @@ def _read_choice(assembly: Assembly, choice: JsonValue, at: str, turn: int) -> N
     message = fields.object("message")
     if message is not None:
         _read_message(assembly, {"role": "assistant", **message}, f"{at}.message", turn)
-    reason = fields.text("finish_reason")
-    if reason:
-        assembly.recorded(at, "finish_reason", reason)
-    if reason in _CUT:
-        assembly.note("truncated", at, f"the reply ended early: {reason}", step=assembly.last())
+    fields.ended("finish_reason", _CUT)
     fields.done(_BOOKKEEPING)
 
 

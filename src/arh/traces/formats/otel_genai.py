@@ -342,11 +342,7 @@ def _read_message(assembly: Assembly, message: JsonValue, at: str, step_id: str)
     content = fields.text("content")
     if content:
         assembly.say(content, f"{at}.content", step_id)
-    reason = fields.text("finish_reason")
-    if reason in _CUT:
-        assembly.note("truncated", at, f"the reply ended early: {reason}", step=assembly.last())
-    elif reason:
-        assembly.recorded(at, "finish_reason", reason)
+    fields.ended("finish_reason", _CUT)
     fields.done(_BOOKKEEPING)
 
 

@@ -55,12 +55,7 @@ def _read_reply(
     usage = fields.object("usage")
     if usage is not None:
         read_usage(assembly, usage, f"{fields.at}.usage")
-    reason = fields.text("stop_reason")
-    if reason:
-        assembly.recorded(fields.at, "stop_reason", reason)
-    if reason in _CUT:
-        detail = f"the reply ended early: {reason}"
-        assembly.note("truncated", fields.at, detail, step=assembly.last())
+    fields.ended("stop_reason", _CUT)
 
 
 def _read_block(

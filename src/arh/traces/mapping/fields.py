@@ -38,6 +38,15 @@ class Fields:
             return value
         return None
 
+    def ended(self, name: str, cut: AbstractSet[str]) -> None:
+        """Take and keep the reason why a reply ended; one of `cut` is a note at its last step."""
+        reason = self.text(name)
+        if reason:
+            self.assembly.recorded(self.at, name, reason)
+        if reason in cut:
+            detail = f"the reply ended early: {reason}"
+            self.assembly.note("truncated", self.at, detail, step=self.assembly.last())
+
     def identifier(self, name: str) -> str | None:
         """Take a text that is not empty, or a whole number as text."""
         value = self._left.get(name)
