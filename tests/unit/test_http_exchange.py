@@ -24,6 +24,10 @@ def answering(raw: bytes) -> Iterator[str]:
             with connection:
                 connection.recv(65_536)
                 connection.sendall(raw)
+                connection.shutdown(socket.SHUT_WR)
+                # To close with a part of the request unread would be a reset, and no end.
+                while connection.recv(65_536):
+                    pass
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
