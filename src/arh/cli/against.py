@@ -1,4 +1,4 @@
-"""`arh selftest --against PACK`: breaks one control of a configuration at a time.
+"""`arh selftest --against PACK_OR_AGENT`: breaks one control of a configuration at a time.
 
 Shows which of the scenarios noticed: the kill matrix.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from shutil import which
 
 from arh import bootstrap
-from arh.errors import WriteFailure, safe
+from arh.connect.callables import is_callable_name
+from arh.errors import AuthoringError, WriteFailure, safe
 from arh.harness.exits import FAIL, INCONCLUSIVE, PASS
 from arh.records.control.kills import KillMatrix
 from arh.render.kill_matrix import matrix_html, matrix_page, row_lines, summary_lines
@@ -34,7 +37,7 @@ def against(chosen: argparse.Namespace) -> int:
         listed = (f"{control.id:<{width}}  {control.breaks}\n" for control in controls)
         sys.stdout.writelines(listed)
         return PASS
-    chosen.workflow = chosen.against
+    _name(chosen)
     suite = bootstrap.prepare(bootstrap.sources(chosen))
     bench = PackBench(suite, bootstrap.under_test(chosen))
     matrix = kill_matrix(
@@ -48,6 +51,26 @@ def against(chosen: argparse.Namespace) -> int:
     if matrix.of("survived"):
         return FAIL
     return INCONCLUSIVE if matrix.unfit else PASS
+
+
+def _name(chosen: argparse.Namespace) -> None:
+    """Take what is named for a workflow, or else for an agent to try on the scenarios at hand."""
+    named: str = chosen.against
+    is_agent = named not in bootstrap.pack_names() and is_agent_name(named)
+    chosen.workflow = None if is_agent else named
+    if is_agent:
+        if chosen.agent is not None or chosen.agent_mcp is not None:
+            raise AuthoringError.of(named, expected="one agent, here or there", field="--against")
+        chosen.agent = named
+
+
+def is_agent_name(text: str) -> bool:
+    """Tell whether a text names a Python callable, or a command that could be started."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return False
+    return is_callable_name(text) or (bool(words) and which(words[0]) is not None)
 
 
 def _write_all(chosen: argparse.Namespace, matrix: KillMatrix) -> None:

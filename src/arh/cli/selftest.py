@@ -1,6 +1,6 @@
 """`arh selftest`: plants every seeded defect and shows what caught it.
 
-With `--against PACK` it asks the same of another suite: it breaks one control at a time of the
+With `--against` it asks the same of another suite: it breaks one control at a time of the
 pack's own configuration, and shows which of its scenarios noticed.
 """
 
@@ -88,7 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="list them and plant none")
     parser.add_argument(
-        "--against", metavar="PACK", help="break the controls of this workflow's configuration"
+        "--against",
+        metavar="PACK_OR_AGENT",
+        help="break the controls of this workflow's configuration, or those around this agent",
     )
     bootstrap.add_sources(parser, workflow=False)
     bootstrap.add_agent(parser)

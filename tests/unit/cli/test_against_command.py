@@ -105,6 +105,23 @@ def test_2_for_what_means_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert "without --against" in capsys.readouterr().err
 
 
+AGENT = f"{sys.executable} {ROOT / 'examples/agents/support_agent.py'}"
+
+
+def test_an_agent_is_named_in_the_place_of_a_pack(capsys: pytest.CaptureFixture[str]) -> None:
+    """The controls around it are broken, on the scenarios that are named."""
+    words = ("--scenarios", BLOCKED, *SUITE, "--only", "authorisation")
+
+    assert typed("--against", AGENT, *words) == 0
+    assert "authorisation        killed by guardrail" in capsys.readouterr().out
+
+
+def test_one_agent_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody guesses which of two is meant."""
+    assert typed("--against", AGENT, "--agent", AGENT) == 2
+    assert "one agent, here or there" in capsys.readouterr().err
+
+
 def test_the_controls_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """With what is broken about each."""
     code = typed("--against", "support", "--list")
