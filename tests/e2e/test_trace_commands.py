@@ -379,3 +379,24 @@ def test_replaying_fails_on_what_it_is_told_to(project: Path, fail_on: str, code
 def test_replaying_needs_a_policy(project: Path) -> None:
     """Exit code 2."""
     assert replay(project).returncode == 2
+
+
+def test_no_call_is_hidden_from_replaying(project: Path) -> None:
+    """Neither behind a long name nor behind more findings than are kept."""
+    call = {"type": "tool_call", "tool_name": "cut"}
+    trace = {"trace_id": "t", "agent_name": "a", "workflow": "w"}
+    long = {**trace, "steps": [{**call, "step_id": "x" * 500}]}
+    said = [{"type": "model_response", "step_id": str(at), "text": "word"} for at in range(501)]
+    many = {**trace, "steps": [*said, {**call, "step_id": "c", "arguments": {"a": "word"}}]}
+    words = {"policy_id": "p", "allow_unlisted_tools": True, "unsafe_patterns": ["word"]}
+    written(project / "long.json", long)
+    written(project / "many.json", many)
+    written(project / "words.json", words)
+    options = ("--fail-on", "flagged", "--policy")
+
+    named = arh(project, "replay-policy", "long.json", *options, "policy.json")
+    hidden = arh(project, "replay-policy", "many.json", *options, "words.json")
+
+    assert (named.returncode, hidden.returncode) == (1, 1)
+    assert "1 calls: 1 flagged" in named.stdout
+    assert "more calls may be flagged: 2 findings of ARH-SAF-001" in hidden.stdout

@@ -13,7 +13,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +24,10 @@ from arh.security.policy import PolicySet, read_policy
 from arh.security.replay import Known, PolicyReplay, Replayed
 from arh.traces.authoring.policy import Policy
 from arh.traces.authoring.policy_lint import Useless, asked_rules, lint_policy
+from arh.traces.findings import bounded
 from arh.traces.judging.validator import validate_trace
 from arh.traces.reading.inputs import find_recordings
+from arh.traces.registry import RULES
 from arh.traces.rendering.run import Unjudged
 from arh.traces.trace import Step, Trace
 
@@ -54,23 +56,31 @@ class Call:
 
 @dataclass(slots=True)
 class Replay:
-    """Both policies, and what they have said so far."""
+    """Both policies, and what they have said so far.
+
+    `cut` counts the errors of each rule that were found and not kept: which calls they are of is
+    not known.
+    """
 
     policy: Policy | None
     authorization: PolicyReplay | None
-    fired: Counter[str]
+    fired: Counter[str] = field(default_factory=Counter)
+    cut: Counter[str] = field(default_factory=Counter)
 
     def of(self, trace: Trace) -> Iterator[Call]:
         """Yield every call of a trace with what is said of it."""
         flagged: dict[str, list[str]] = {}
         if self.policy is not None:
-            for finding in validate_trace(trace, self.policy).findings:
+            report = validate_trace(trace, self.policy)
+            cut = report.findings_cut
+            self.cut.update({rule: cut[rule] for rule in cut if RULES[rule].severity == "error"})
+            for finding in report.findings:
                 self.fired[finding.rule_id] += 1
                 if finding.severity == "error" and finding.step_id is not None:
                     flagged.setdefault(finding.step_id, []).append(finding.rule_id)
         for step in trace.steps:
             if step.type == "tool_call":
-                yield self._call(trace, step, flagged.get(step.anchor, []))
+                yield self._call(trace, step, flagged.get(bounded(step.anchor), []))
 
     def _call(self, trace: Trace, step: Step, flagged: list[str]) -> Call:
         replayed = None
@@ -96,7 +106,6 @@ def _replayed(chosen: argparse.Namespace) -> int:
         if chosen.policy is None
         else options.read_policy(chosen.policy, chosen.assertions, trusted=False),
         _authorization(chosen),
-        Counter(),
     )
     calls: list[Call] = []
     unjudged: list[Unjudged] = []
@@ -110,6 +119,7 @@ def _replayed(chosen: argparse.Namespace) -> int:
     text = json.dumps(_document(calls, unjudged, replay), indent=2) + "\n"
     is_whole = options.written([(chosen.json_out, lambda: text)], is_quiet=False)
     breached = any(kind in call.kinds for kind in chosen.fail_on for call in calls)
+    breached = breached or ("flagged" in chosen.fail_on and bool(replay.cut))
     return options.FAILED if unjudged or breached or not is_whole else options.PASSED
 
 
@@ -144,6 +154,8 @@ def _told(calls: Sequence[Call], unjudged: Sequence[Unjudged], replay: Replay) -
     counts = Counter(kind for call in calls for kind in call.kinds if kind)
     parts = [f"{counts[kind]} {kind}" for kind in ("flagged", "denied", "unknown", "allow")]
     yield f"{len(calls)} calls: {', '.join(parts)}"
+    for rule, count in sorted(replay.cut.items()):
+        yield f"more calls may be flagged: {count} findings of {rule} were counted and not kept"
     for title, names in _silent(replay):
         yield f"{title}: {', '.join(console(name) for name in names) or 'none'}"
     if replay.policy is not None:
@@ -190,6 +202,7 @@ def _document(
     return {
         "schema_version": 1,
         "calls": listed,
+        "findings_cut": dict(sorted(replay.cut.items())),
         "never_fired": silent,
         "useless": [asdict(each) for each in useless],
         "unjudged": [each.to_dict() for each in unjudged],
