@@ -84,7 +84,8 @@ class Assertion:
 class Selector:
     """Calls of a tool, of a status if one is named, whose arguments match their patterns.
 
-    A pattern has to match the whole text of its argument; what is no text is matched as JSON.
+    A pattern has to match the whole text of its argument; what is no text is matched as JSON, and a
+    number without a fraction also as an integer: 100.0 and 100 are the same amount.
     """
 
     tool: str
@@ -116,6 +117,9 @@ def _matches(arguments: dict[str, JsonValue], name: str, pattern: str) -> bool:
     value = arguments[name]
     if isinstance(value, str):
         return patterns.matches(pattern, value)
+    is_whole = isinstance(value, float) and value.is_integer()
+    if is_whole and patterns.matches(pattern, f"{value:.0f}"):
+        return True
     try:
         return patterns.matches(pattern, json.dumps(value, sort_keys=True))
     except (TypeError, RecursionError):  # no JSON value, which has no text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arh.traces.authoring.asserting import Call, Outcome, Recorded
+from arh.traces.authoring.asserting import Call, Outcome, Recorded, Selector
 from arh.traces.authoring.assertions import assertions_from_dict
 
 CALLS = (
@@ -117,3 +117,13 @@ def test_the_first_call_out_of_sequence_is_named() -> None:
     assert outcome(CALLS[:2], sequence=["look"], **body).anchor == "s2"
     assert outcome(CALLS[:2], sequence=["pay", "look"], **body).anchor == "s1"
     assert outcome(CALLS[:1], sequence=["look", "pay"], **body).anchor is None
+
+
+@pytest.mark.parametrize("amount", [100, 100.0, "100"])
+def test_a_number_is_the_same_however_it_is_written(amount: Any) -> None:  # noqa: ANN401 - JSON
+    """A recorder that writes 100.0 evades no condition on 100, and 100.5 is none of it."""
+    forbidden = Selector("pay", (("amount", "100"),))
+
+    assert forbidden.selects(Call("pay", {"amount": amount}))
+    assert not forbidden.selects(Call("pay", {"amount": 100.5}))
+    assert Selector("pay", (("amount", r"100\.0"),)).selects(Call("pay", {"amount": 100.0}))
