@@ -31,7 +31,7 @@ from pydantic_core import to_json
 from arh import canonical
 from arh.agent.loop import ReferenceAgent
 from arh.harness.evidence.recorder import RunRecorder, keep_all
-from arh.harness.evidence.written_scenarios import written_scenario
+from arh.harness.evidence.written_scenarios import judged_by
 from arh.harness.judging.judge import judge
 from arh.harness.running import handed, runner, session
 from arh.harness.running.watchdog import AgentThread
@@ -112,9 +112,7 @@ def _judging(golden: Golden) -> dict[str, Work]:
     scenario = run.located.scenario
     parts: dict[str, Work] = {
         "evidence read back": lambda: replace(output).evidence,
-        "the scenario as it is written": lambda: written_scenario(
-            run, golden.pipeline.bench.redact
-        ),
+        "the scenario as it is written": lambda: judged_by(run, golden.pipeline.bench.redact),
     }
     for each in golden.pipeline.evaluators:
         parts[f"evaluator {each.id}"] = partial(_evaluated, each, kept, scenario, pack)

@@ -17,7 +17,7 @@ from arh.harness.authoring.setup import to_fault_plans
 from arh.harness.evidence.evidence import build_evidence
 from arh.harness.evidence.evidence_store import EvidenceFolder, EvidenceWriter, StoredRun
 from arh.harness.evidence.output import RunOutput
-from arh.harness.evidence.written_scenarios import written_scenario
+from arh.harness.evidence.written_scenarios import judged_by
 from arh.harness.judging.judge import broken, judge
 from arh.harness.null_agent import BenchOf, passes_idle
 from arh.harness.running.composition import compose
@@ -69,7 +69,7 @@ def run_one(run: PlannedRun, pipeline: Pipeline) -> tuple[RunOutput, ScenarioVer
     output = _ours(lambda: _executed(run, pipeline))
     if isinstance(output, str):
         return output
-    kept = _ours(lambda: written_scenario(run, pipeline.bench.redact)[1])
+    kept = _ours(lambda: judged_by(run, pipeline.bench.redact))
     return kept if isinstance(kept, str) else (output, _verdict(kept, pipeline, output))
 
 

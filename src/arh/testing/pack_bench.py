@@ -19,7 +19,7 @@ from arh.canonical import JsonValue
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.evidence.output import RunOutput
 from arh.harness.evidence.recorder import Redact, keep_all
-from arh.harness.evidence.written_scenarios import written_scenario
+from arh.harness.evidence.written_scenarios import judged_by
 from arh.harness.judging.judge import judge
 from arh.harness.null_agent import BenchOf, passes_idle
 from arh.harness.running.composition import Composition, compose
@@ -137,7 +137,7 @@ class PackBench:
         output = execute(composition, bench)
         if output.evidence.termination == "hung":
             self.hung.append(run.run_id)
-        kept = written_scenario(run, bench.redact)[1]
+        kept = judged_by(run, bench.redact)
         verdict = judge(kept.located, output.evidence, self.suite.evaluators, self.pack)
         return Ran(run, output, verdict, made[-1])
 

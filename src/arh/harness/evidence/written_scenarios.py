@@ -22,6 +22,22 @@ def written_scenario(run: PlannedRun, redact: Redact) -> tuple[bytes, PlannedRun
         AuthoringError: The scenario holds a secret without which it cannot be read.
         HarnessError: It could not be redacted: nothing of it may be written.
     """
+    kept, judged = _written(run, redact)
+    return line(kept), judged
+
+
+def judged_by(run: PlannedRun, redact: Redact) -> PlannedRun:
+    """Return the run with the scenario that evidence would hold of it.
+
+    Raises:
+        AuthoringError: The scenario holds a secret without which it cannot be read.
+        HarnessError: It could not be redacted: nothing of it may be written.
+    """
+    return _written(run, redact)[1]
+
+
+def _written(run: PlannedRun, redact: Redact) -> tuple[Data, PlannedRun]:
+    """Return the row of a planned run's scenario, and the run with what the row holds."""
     located = run.located
     row: Data = {
         "run": run.run_id,
@@ -34,8 +50,8 @@ def written_scenario(run: PlannedRun, redact: Redact) -> tuple[bytes, PlannedRun
     }
     kept = authored(redact, row)
     if kept == row:
-        return line(kept), run
-    return line(kept), replace(run, located=_reread(kept, located))
+        return kept, run
+    return kept, replace(run, located=_reread(kept, located))
 
 
 def authored(redact: Redact, data: Data) -> Data:
