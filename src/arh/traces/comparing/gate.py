@@ -76,6 +76,7 @@ def evaluate_gate(
         reasons += _regressions(comparison)
     if max_score_drop is not None and (fail_on == "regressions" or not compat):
         reasons += _drops(comparison, max_score_drop)
+        reasons += [] if compat else _without_score(comparison)
     if not compat:
         if fail_on == "regressions":
             reasons += _raised(comparison)
@@ -136,6 +137,17 @@ def _drops(comparison: Comparison, most: float) -> list[str]:
         f"more than {float(allowed):.2f}"
         for each in comparison.traces
         if each.score_delta is not None and -each.score_delta > allowed
+    ]
+
+
+def _without_score(comparison: Comparison) -> list[str]:
+    """Return which traces have lost their score, so that nobody can say how far it fell."""
+    return [
+        f"trace {safe(each.trace_id)} had a score and now has none"
+        for each in comparison.traces
+        if each.status_change != "removed"
+        and each.baseline_score is not None
+        and each.candidate_score is None
     ]
 
 

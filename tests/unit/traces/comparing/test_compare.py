@@ -200,3 +200,14 @@ def test_all_findings_of_an_added_trace_are_new() -> None:
 
     assert [each.trace_id for each in added.new_findings] == ["b", "b"]
     assert (gone.new_findings, gone.resolved_findings) == ([], [])
+
+
+def test_a_score_that_is_gone_has_fallen() -> None:
+    """A report that leaves it out does not pass a bound on how far it may fall."""
+    unscored = report({**entry("a"), "score": None})
+
+    assert gate(report(A), unscored, max_score_drop=5) == GateResult(
+        passed=False, reasons=("trace a had a score and now has none",)
+    )
+    assert gate(unscored, unscored, max_score_drop=5).passed
+    assert gate(report(A), unscored).passed
