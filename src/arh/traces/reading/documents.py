@@ -171,7 +171,10 @@ class _Converter:
         if depth > _DEPTH_MAX:
             raise Refused("too deep")
         if isinstance(loaded, dict):
-            return {str(key): self.value(item, depth + 1) for key, item in loaded.items()}
+            named = {str(key): self.value(item, depth + 1) for key, item in loaded.items()}
+            if len(named) < len(loaded):  # 1 and "1" are two keys there, and one here
+                raise Refused("duplicate key")
+            return named
         if isinstance(loaded, list):
             return [self.value(item, depth + 1) for item in loaded]
         if isinstance(loaded, (dt.date, dt.datetime)):

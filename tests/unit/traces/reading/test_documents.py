@@ -44,6 +44,7 @@ def test_the_kind_of_a_file_is_seen(data: bytes, name: str, kind: str, value: ob
         (b'data: {"a"\n\n', "a.txt", "cut short"),
         (b'data: 1\n\n{"a": 1}\ndata: 2\n', "a.txt", "a.txt:3: this line is no field"),
         (b"a: 1\na: 2\n", "a.yaml", "no YAML document that arh reads: DuplicateKeyError"),
+        (b'1: a\n"1": b\n', "a.yaml", "duplicate key"),
         (b"a: [1\n", "a.yaml", "no YAML document"),
         (b"[" * 50_000, "a.yaml", "no YAML document that arh reads: Refused"),
         (b"a: .nan\n", "a.yaml", "not finite"),
