@@ -355,13 +355,15 @@ def test_one_latency_budget_is_enough_to_be_checked_in_part(name: str) -> None:
         {"output": "pass\ufe0fword"},
         {"output": "pass\u034fword"},
         {"output": r"\ud835\udc29assword"},
+        {"output": "password \u0131s"},
+        {"output": "password \u0130s"},
     ],
 )
 def test_no_disguise_hides_an_unsafe_text(fields: dict[str, Any]) -> None:
     """Wherever it stands: characters that nothing shows, look-alikes, escaped pairs."""
     step = {"step_id": "s1", "type": "tool_call", "tool_name": "look", **fields}
 
-    disguised = judged([step], unsafe_patterns=["password"])
+    disguised = judged([step], unsafe_patterns=["password( is|$)"])
     twin = judged([step], unsafe_patterns=["passport"])
 
     assert [each.rule_id for each in disguised.findings] == ["ARH-SAF-002"]

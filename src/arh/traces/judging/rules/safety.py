@@ -25,6 +25,8 @@ from arh.traces.trace import Step
 
 _ESCAPES: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 _PAIRS: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+# In any case of letters, `re` takes the Turkish ones for an i, and the linear engine does not.
+_LETTERS_I: Final = {0x130: "i", 0x131: "i"}
 _AS_IS: Final = "surrogatepass"
 # Characters of other categories than formats that nothing is shown for.
 _FILLERS: Final = re.compile(
@@ -200,7 +202,7 @@ def undisguised(text: str) -> Iterator[str]:
         plain = _ESCAPES.sub(lambda match: chr(int(match[1], 16)), plain)
         plain = _PAIRS.sub(lambda pair: pair[0].encode("utf-16", _AS_IS).decode("utf-16"), plain)
     if not plain.isascii():
-        plain = unicodedata.normalize("NFKC", plain)
+        plain = unicodedata.normalize("NFKC", plain).translate(_LETTERS_I)
         invisible = [char for char in set(plain) if _is_invisible(char)]
         if invisible:
             plain = plain.translate(dict.fromkeys(map(ord, invisible)))
