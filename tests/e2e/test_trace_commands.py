@@ -132,6 +132,42 @@ def test_standard_input_and_lines(project: Path) -> None:
     assert "[FAIL] two" in done.stdout
 
 
+def test_a_bad_line_is_told_and_the_others_are_judged(project: Path) -> None:
+    """One that is cut, and one that nobody reads, each with its line."""
+    good = [json.dumps({**chat(), "trace_id": name}) for name in ("one", "two")]
+    lines = [good[0], '{"messages": [', good[1], '{"x": 1}', good[0][:40]]
+    (project / "all.jsonl").write_text("\n".join(lines), encoding="utf-8")
+
+    done = validate(project, "all.jsonl", "--json-out", "r.json")
+
+    assert done.returncode == 1
+    assert "SUMMARY: 2/2 traces passed, 3 inputs could not be judged" in done.stdout
+    report: Any = json.loads((project / "r.json").read_bytes())
+    assert sorted(each["line"] for each in report["unjudged"]) == [2, 4, 5]
+
+
+def test_a_log_with_a_cut_line_is_not_judged_in_part(project: Path) -> None:
+    """Its lines are one conversation, and what is missing could be a call."""
+    messages = [json.dumps(each) for each in chat()["messages"]]
+    (project / "log.jsonl").write_text("\n".join([*messages, '{"role": "assi']), encoding="utf-8")
+
+    done = validate(project, "log.jsonl")
+
+    assert done.returncode == 1
+    assert "SUMMARY: 0/0 traces passed, 1 input could not be judged" in done.stdout
+
+
+@pytest.mark.parametrize("text", ["{} x\n[] y\n", "1 2\n\n3 4"])
+def test_lines_that_are_all_broken_are_told(project: Path, text: str) -> None:
+    """And nothing breaks."""
+    (project / "all.jsonl").write_text(text, encoding="utf-8")
+
+    done = validate(project, "all.jsonl")
+
+    assert done.returncode == 1
+    assert "[NOT JUDGED] all.jsonl: line 1: this is no strict JSON" in done.stdout
+
+
 def test_an_id_that_is_taken_is_not_judged(project: Path) -> None:
     """Two traces of one id could not be told apart in a comparison."""
     for name in ("one", "two"):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Final
 
-from arh.errors import AuthoringError, quoted
+from arh.errors import AuthoringError, Problem, quoted
 from arh.traces.authoring.policy import Policy
 from arh.traces.collecting import uncollected
 from arh.traces.judging.facts import Compat
@@ -70,12 +71,16 @@ class Judge:
         return TraceRun(tuple(reports), tuple(unjudged))
 
     def _judged(self, recorded: Recorded, taken: dict[str, str]) -> Iterator[Placed | Unjudged]:
+        bad: list[Problem] = []
         try:
             data = recorded.read()
-            traces = read(data, recorded.uri, form=self.form, readers=self.readers, more=self.more)
+            traces = read(
+                data, recorded.uri, form=self.form, readers=self.readers, more=self.more, bad=bad
+            )
         except AuthoringError as error:
             yield refused(error, recorded.uri)
             return
+        yield from _by_line(bad, recorded.uri)
         if not traces:
             yield Unjudged(recorded.uri, "there is no trace in it")
         lines = self._lines(data, traces)
@@ -116,19 +121,28 @@ def read(
     form: str,
     readers: Sequence[Reader] = BUILT_IN,
     more: Callable[[], Sequence[Reader]] | None = None,
+    bad: list[Problem] | None = None,
 ) -> tuple[Read, ...]:
     """Return the traces of a recording with their lines; other packages' readers are asked last.
+
+    What is wrong with single lines is added to `bad`, if there is one.
 
     Raises:
         AuthoringError: Nobody reads it; a mistake names its line where that can be told.
     """
     try:
-        return read_with_lines(data, uri, form=form, readers=readers)
+        return read_with_lines(data, uri, form=form, readers=readers, bad=bad)
     except AuthoringError as error:
         others = [] if more is None else list(more())
         if len(others) <= len(readers):
             raise placed(error, data, uri) from None
-    return read_with_lines(data, uri, form=form, readers=others)
+    return read_with_lines(data, uri, form=form, readers=others, bad=bad)
+
+
+def _by_line(problems: Sequence[Problem], uri: str) -> Iterator[Unjudged]:
+    """Yield each line that is no recording, with all that is wrong with it."""
+    for _, wrong in groupby(problems, key=lambda problem: problem.line):
+        yield refused(AuthoringError(*wrong), uri)
 
 
 def refused(error: AuthoringError, uri: str) -> Unjudged:

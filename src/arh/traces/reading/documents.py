@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from arh.canonical import CONTAINERS_MAX, JsonValue, Refused, check
-from arh.errors import AuthoringError
+from arh.errors import AuthoringError, Problem
 from arh.foreign import ForeignFailure, call
 from arh.traces.reading.large_numbers import parse_recorded
 
@@ -28,12 +28,14 @@ Kind: TypeAlias = Literal["document", "lines", "events", "yaml"]
 class Recording:
     """What a file holds; of lines and events, the value is the list of them.
 
-    `lines` are the line numbers of the elements, where the value is a list of lines.
+    `lines` are the line numbers of the elements, where the value is a list of lines; `broken` says
+    what is wrong with the lines that hold no strict JSON, which are not among them.
     """
 
     kind: Kind
     value: JsonValue
     lines: tuple[int, ...] = ()
+    broken: tuple[Problem, ...] = ()
 
 
 def recording(data: bytes, source: str) -> Recording:
@@ -88,16 +90,20 @@ def _lines(text: bytes, source: str) -> Recording:
     """Return the values of a file with one on each line."""
     values: list[JsonValue] = []
     numbers: list[int] = []
+    broken: list[Problem] = []
     for number, line in enumerate(text.split(b"\n"), 1):
         if not line.strip():
             continue
-        if len(values) == LINES_MAX:
+        if len(values) + len(broken) == LINES_MAX:
             raise AuthoringError.of(
                 f"this file has more than {LINES_MAX} lines", file=source, line=number
             )
-        values.append(_strict(line, source, number - 1))
-        numbers.append(number)
-    return Recording("lines", values, tuple(numbers))
+        try:
+            values.append(_strict(line, source, number - 1))
+            numbers.append(number)
+        except AuthoringError as error:
+            broken.extend(error.problems)
+    return Recording("lines", values, tuple(numbers), tuple(broken))
 
 
 def _strict(data: bytes, source: str, lines_before: int) -> JsonValue:

@@ -43,27 +43,36 @@ def read_traces(
 
 
 def read_with_lines(
-    data: bytes, source: str, *, form: str = AUTO, readers: Sequence[Reader] = BUILT_IN
+    data: bytes,
+    source: str,
+    *,
+    form: str = AUTO,
+    readers: Sequence[Reader] = BUILT_IN,
+    bad: list[Problem] | None = None,
 ) -> tuple[tuple[Trace, int | None], ...]:
     """Return the traces, each with the line that it is on where lines are recordings each.
+
+    What is wrong with such a line is added to `bad`, if there is one, and the others are read.
+    Lines that are one recording together are read whole or not at all.
 
     Raises:
         AuthoringError: See `read_traces`.
     """
     with uncollected():
-        return _read(data, source, form=form, readers=readers)
+        return _read(data, source, form=form, readers=readers, bad=bad)
 
 
 def _read(
-    data: bytes, source: str, *, form: str, readers: Sequence[Reader]
+    data: bytes, source: str, *, form: str, readers: Sequence[Reader], bad: list[Problem] | None
 ) -> tuple[tuple[Trace, int | None], ...]:
     held = recording(data, source)
     exchanges = interactions(held.value)
     if exchanges is not None:
+        _refuse(held.broken)
         read = partial(_read_exchange, source=source, form=form, readers=readers)
         return _unplaced(read_cassette(exchanges, source, read, held.value))
     if held.kind == "lines":
-        return _read_lines(held, source, form=form, readers=readers)
+        return _read_lines(held, source, form=form, readers=readers, bad=bad)
     return _unplaced(_distinct(read_checked(held.value, source, form=form, readers=readers)))
 
 
@@ -82,19 +91,33 @@ def _read_exchange(
     return read_checked(document, source, form=found.reader.name, readers=readers)
 
 
+def _refuse(problems: Sequence[Problem]) -> None:
+    """Raise what is wrong, if anything is."""
+    if problems:
+        raise AuthoringError(*problems[:_PROBLEMS_MAX])
+
+
 def _read_lines(
-    held: Recording, source: str, *, form: str, readers: Sequence[Reader]
+    held: Recording,
+    source: str,
+    *,
+    form: str,
+    readers: Sequence[Reader],
+    bad: list[Problem] | None,
 ) -> tuple[tuple[Trace, int | None], ...]:
     """Return the traces of lines: of all together, or else of each."""
+    if not held.lines:
+        _refuse(held.broken)
     chosen = [reader for reader in readers if form in (AUTO, reader.name)]
     whole = detect(held.value, chosen)
     if not isinstance(whole, Undetected):
         name = whole.reader.name
+        _refuse(held.broken)
         return _unplaced(_distinct(read_checked(held.value, source, form=name, readers=readers)))
     lines = held.value if isinstance(held.value, list) else []
     traces: list[Trace] = []
     numbers: list[int | None] = []
-    problems: list[Problem] = []
+    problems = list(held.broken)
     for line, value in zip(held.lines, lines, strict=True):
         try:
             found = read_checked(value, source, form=form, readers=readers)
@@ -102,12 +125,12 @@ def _read_lines(
             numbers.extend([line] * len(found))
         except AuthoringError as error:
             problems.extend(replace(problem, line=line) for problem in error.problems)
-        if len(problems) > _PROBLEMS_MAX:
-            break
     if problems and not traces and isinstance(detect(lines[0], chosen), Undetected):
         raise undetected(whole, source)
-    if problems:
-        raise AuthoringError(*problems[:_PROBLEMS_MAX])
+    if bad is None or not traces:
+        _refuse(problems)
+    else:
+        bad.extend(problems)
     return tuple(zip(_distinct(tuple(traces)), numbers, strict=True))
 
 
