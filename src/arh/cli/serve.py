@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,7 +76,16 @@ def _require_servable(suite: bootstrap.Suite, run: PlannedRun, *, stdio: bool) -
 
 
 def _piped(wall_s_max: int) -> bootstrap.MadeAgent:
-    """Return what serves over our own input and output, which from now on belong to the client."""
+    """Return what serves over our own input and output, which from now on belong to the client.
+
+    Raises:
+        AuthoringError: One of them is a file: nobody is at its other end.
+    """
+    for number, name in ((0, "input"), (1, "output")):
+        if stat.S_ISREG(os.fstat(number).st_mode):
+            raise AuthoringError.of(
+                f"standard {name} is a file", field="--stdio", expected="a pipe to a client"
+            )
     reader, writer = os.dup(0), os.dup(1)
     os.dup2(2, 1)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -54,3 +56,22 @@ def test_one_pipe_serves_one_task() -> None:
     """Several actors would each need a pipe; over HTTP each has an address."""
     with pytest.raises(AuthoringError, match="several actors or tasks"):
         serve.main(["--scenario", TWO_ACTORS, "--stdio"])
+
+
+@pytest.mark.parametrize(("number", "name"), [(0, "input"), (1, "output")])
+def test_a_file_is_no_client(tmp_path: Path, number: int, name: str) -> None:
+    """Nobody would answer, which is no failure of an agent."""
+    kept = os.dup(number)
+    other = os.dup(1 - number)
+    reading, writing = os.pipe()
+    try:
+        with (tmp_path / "said").open("w+b") as file:
+            os.dup2((writing, reading)[number], 1 - number)
+            os.dup2(file.fileno(), number)
+            with pytest.raises(AuthoringError, match=f"standard {name} is a file"):
+                serve.main(["--scenario", GOLDEN, "--stdio"])
+    finally:
+        os.dup2(kept, number)
+        os.dup2(other, 1 - number)
+        for each in (kept, other, reading, writing):
+            os.close(each)
