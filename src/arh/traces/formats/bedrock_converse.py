@@ -181,7 +181,11 @@ def _read_result(assembly: Assembly, fields: Fields) -> None:
     call_id = inner.identifier("toolUseId")
     content = inner.take("content")
     output = _output(assembly, content, f"{inner.at}.content")
-    failed = inner.text("status") == "error"
+    status = inner.text("status")
+    failed = status == "error"
+    if status and status not in _STATUSES:
+        detail = "neither success nor error, taken as success"
+        assembly.note("unknown_status", f"{inner.at}.status", detail, content=status)
     error = output if isinstance(output, str) else texts(output)
     result = Result(output, failed=failed, error=error or None if failed else None)
     assembly.answer(call_id, result, fields.at)
@@ -223,6 +227,7 @@ def _read_usage(assembly: Assembly, usage: JsonObject, at: str) -> None:
 _CUT: Final = frozenset(
     {"max_tokens", "guardrail_intervened", "content_filtered", "model_context_window_exceeded"}
 )
+_STATUSES: Final = frozenset({"error", "success"})
 _BOOKKEEPING: Final = frozenset({"type", "serverToolUsage", "cacheDetails"})
 _SETTINGS: Final = frozenset(
     {

@@ -291,3 +291,20 @@ def test_evidence_is_a_trace_for_each_run() -> None:
         "golden-1-trial-2",
         ["done already"],
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "read", "notes"),
+    [("error", "error", []), ("success", "ok", []), ("ERROR", "ok", ["unknown_status"])],
+)
+def test_a_status_that_its_format_does_not_have_is_noted(
+    status: str, read: str, notes: list[str]
+) -> None:
+    """No word is guessed at, and none is dropped."""
+    call = {"toolUse": {"toolUseId": "1", "name": "look", "input": {}}}
+    result = {"toolResult": {"toolUseId": "1", "status": status, "content": [{"text": "x"}]}}
+    messages = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+    (trace,) = read_document({"messages": messages}, "t.json")  # type: ignore[dict-item]  # JSON
+
+    assert (trace.steps[0].status, [note.kind for note in trace.notes]) == (read, notes)
