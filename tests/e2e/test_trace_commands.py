@@ -290,7 +290,7 @@ def test_nothing_new_passes(project: Path) -> None:
     ("before", "now", "reason"),
     [
         (["good.json"], ["good.json", "bad.json"], "was added and fails"),
-        (["good.json", "bad.json"], ["good.json"], "1 traces are gone: bad"),
+        (["good.json", "bad.json"], ["good.json"], "gone: 1 trace: bad"),
     ],
 )
 def test_what_got_worse_fails(

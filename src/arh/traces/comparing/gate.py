@@ -17,6 +17,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Final, Literal, TypeAlias
 
+from arh.decision.numbers import plural
 from arh.errors import safe
 from arh.traces.comparing.compare import Comparison, FindingRef, compare_reports
 from arh.traces.comparing.reports import ReportRefused
@@ -111,7 +112,7 @@ def _regressions(comparison: Comparison) -> list[str]:
     errors = [each for each in comparison.new_findings if each.severity == "error"]
     reasons = []
     if errors:
-        reasons.append(f"{len(errors)} new error findings: {_named(errors)}")
+        reasons.append(f"{plural(len(errors), 'new error finding')}: {_named(errors)}")
     reasons += [
         f"trace {safe(each.trace_id)} passed and now fails" for each in comparison.of("pass->fail")
     ]
@@ -126,7 +127,7 @@ def _regressions(comparison: Comparison) -> list[str]:
 def _failing(comparison: Comparison) -> list[str]:
     """Return which traces of the candidate fail, in one line."""
     failing = [each.trace_id for each in comparison.traces if each.candidate_passed is False]
-    return [f"{len(failing)} traces fail: {_listed(failing)}"] if failing else []
+    return [f"{plural(len(failing), 'failing trace')}: {_listed(failing)}"] if failing else []
 
 
 def _drops(comparison: Comparison, most: float) -> list[str]:
@@ -154,7 +155,7 @@ def _without_score(comparison: Comparison) -> list[str]:
 def _raised(comparison: Comparison) -> list[str]:
     """Return which findings are errors now and were none before."""
     raised = [each for each in comparison.raised_findings if each.severity == "error"]
-    return [f"{len(raised)} findings became errors: {_named(raised)}"] if raised else []
+    return [f"{plural(len(raised), 'finding')} became an error: {_named(raised)}"] if raised else []
 
 
 def _doubts(comparison: Comparison, *, allow_removed: bool, allow_policy_change: bool) -> list[str]:
@@ -162,14 +163,16 @@ def _doubts(comparison: Comparison, *, allow_removed: bool, allow_policy_change:
     reasons = []
     removed = [each.trace_id for each in comparison.of("removed")]
     if removed and not allow_removed:
-        reasons.append(f"{len(removed)} traces are gone: {_listed(removed)}")
+        reasons.append(f"gone: {plural(len(removed), 'trace')}: {_listed(removed)}")
     if all(each.candidate_passed is None for each in comparison.traces):
         reasons.append("the candidate has no traces")
     if comparison.policy_changed and not allow_policy_change:
         reasons.append(safe(comparison.policy_changed))
     cut = [each.trace_id for each in comparison.traces if each.was_cut]
     if cut:
-        reasons.append(f"{len(cut)} traces have more findings than were listed: {_listed(cut)}")
+        reasons.append(
+            f"more findings than were listed in {plural(len(cut), 'trace')}: {_listed(cut)}"
+        )
     return reasons
 
 

@@ -63,7 +63,7 @@ def test_failures_stops_every_failing_trace() -> None:
     """Also one that failed before; a trace that is gone is stopped as well."""
     old = report(entry("t", finding()))
 
-    assert gate(old, old, "failures").reasons == ("1 traces fail: t",)
+    assert gate(old, old, "failures").reasons == ("1 failing trace: t",)
     assert not gate(report(A, B), report(A), "failures").passed
     assert gate(report(A), report(A), "failures").passed
     assert gate(report(A), report(), "never") == GateResult(passed=True)
