@@ -119,7 +119,7 @@ def test_a_client_may_start_it_as_its_stdio_server(*, ends: bool) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--scenario", "scenarios/support/golden"], "expected one: FILE:LINE"),
+        (["--scenario", "scenarios/support/golden"], "name one as FILE:LINE"),
         ([], "the following arguments are required: --scenario"),
         (["--scenario", "nowhere.jsonl"], "nowhere.jsonl"),
     ],

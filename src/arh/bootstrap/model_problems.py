@@ -56,7 +56,9 @@ def local_problems(chosen: argparse.Namespace) -> Iterator[Problem]:
 def _missing(chosen: argparse.Namespace) -> Iterator[Problem]:
     """Yield a problem for each thing that a live model does not run without."""
     for name, need in NEEDED.items():
-        if getattr(chosen, name) in (None, False):
+        if (
+            given := getattr(chosen, name)
+        ) is None or given is False:  # nothing to spend is a ceiling
             yield Problem(f"a live model needs {need}", field="--model")
 
 
