@@ -23,6 +23,7 @@ from arh.traces.reading.event_stream import event_stream
 from arh.traces.trace import JsonObject, Note, Step, Trace
 
 BODY_BYTES_MAX: Final = 16 * 2**20
+UNZIPPED_BYTES_MAX: Final = 64 * 2**20  # of all bodies: a file has no more
 
 Read: TypeAlias = Callable[[JsonValue], "tuple[Trace, ...] | Undetected"]
 
@@ -52,10 +53,11 @@ def read_cassette(
     conversations: list[_Conversation] = []
     unread: list[Note] = [*_beside(around, _OF_CASSETTE, "")]
     why: Undetected | None = None
+    unzipped = _Unzipped()
     for index, item in enumerate(items):
         at = f"interactions[{index}]"
         unread.extend(_beside_bodies(item, at))
-        request, response = bodies(item, source)
+        request, response = bodies(item, source, unzipped)
         document: JsonValue = {"request": request, "response": response}
         found = read(document)
         if isinstance(found, Undetected):
@@ -195,14 +197,39 @@ def _merged(after: Step, before: Step) -> Step:
     )
 
 
-def bodies(item: JsonValue, source: str) -> tuple[JsonValue, JsonValue]:
-    """Return the bodies of one exchange's request and response, decoded as far as they can be."""
+@dataclass(slots=True)
+class _Unzipped:
+    """How many bytes the bodies of a cassette were unzipped to."""
+
+    size: int = 0
+
+    def add(self, data: bytes, source: str) -> None:
+        """Count what was unzipped.
+
+        Raises:
+            AuthoringError: It is more than a file may hold.
+        """
+        self.size += len(data)
+        if self.size > UNZIPPED_BYTES_MAX:
+            said = f"the bodies of this cassette unzip to more than {UNZIPPED_BYTES_MAX} bytes"
+            raise AuthoringError.of(said, file=source)
+
+
+def bodies(
+    item: JsonValue, source: str, unzipped: _Unzipped | None = None
+) -> tuple[JsonValue, JsonValue]:
+    """Return the bodies of one exchange's request and response, decoded as far as they can be.
+
+    Raises:
+        AuthoringError: The bodies so far unzip to more than a file may hold.
+    """
+    so_far = unzipped or _Unzipped()
     request = item.get("request") if isinstance(item, dict) else None
     response = item.get("response") if isinstance(item, dict) else None
-    return _body(request, source), _body(response, source)
+    return _body(request, source, so_far), _body(response, source, so_far)
 
 
-def _body(message: JsonValue, source: str) -> JsonValue:
+def _body(message: JsonValue, source: str, unzipped: _Unzipped) -> JsonValue:
     """Return a body as JSON, as a list of streamed events, or as the text that it is."""
     if not isinstance(message, dict):
         return message
@@ -213,14 +240,14 @@ def _body(message: JsonValue, source: str) -> JsonValue:
         body = body.get("string", body)
     if not isinstance(body, str):
         return body
-    data = _unpacked(body)
+    data = _unpacked(body, source, unzipped)
     try:
         return parse(data, size_max=BODY_BYTES_MAX)
     except Refused:
         return _streamed(data, source)
 
 
-def _unpacked(body: str) -> bytes:
+def _unpacked(body: str, source: str, unzipped: _Unzipped) -> bytes:
     """Return the bytes of a body, unzipped where they are zipped."""
     if body.startswith(_FRAMED):
         try:
@@ -232,9 +259,11 @@ def _unpacked(body: str) -> bytes:
     data = body.encode("latin-1", errors="replace")
     unzip = zlib.decompressobj(_GZIP_WINDOW)
     try:
-        return unzip.decompress(data, BODY_BYTES_MAX)
+        plain = unzip.decompress(data, BODY_BYTES_MAX)
     except zlib.error:
         return data
+    unzipped.add(plain, source)
+    return plain
 
 
 def _streamed(data: bytes, source: str) -> JsonValue:

@@ -249,3 +249,15 @@ def test_a_result_that_is_told_otherwise_is_another_conversation() -> None:
     ]
 
     assert [trace.steps[0].status for trace in read(*items)] == ["error", "ok"]
+
+
+def test_bodies_do_not_unzip_to_more_than_a_file_may_hold() -> None:
+    """Many small bodies that unzip to large ones would fill the memory."""
+    body = gzip.compress(b"x" * 16 * 2**20).decode("latin-1")
+    large: JsonValue = {"request": {"body": body}, "response": {"body": body}}
+
+    (trace,) = read(exchange([USER], DONE, 1), {"request": {"body": body}, "response": {}})
+    with pytest.raises(AuthoringError, match="unzip to more than"):
+        read(exchange([USER], DONE, 1), large, large, large)
+
+    assert [note.kind for note in trace.notes] == ["exchange_not_read"]
