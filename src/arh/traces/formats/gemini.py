@@ -48,6 +48,8 @@ class Gemini:
         assembly = Assembly(self.name, source, agent_name="gemini-agent", workflow="gemini-import")
         if isinstance(document, dict) and "candidates" not in document:
             _read_object(assembly, document)
+        elif isinstance(document, dict) and isinstance(document.get("contents"), list):
+            _read_both(assembly, document)
         else:
             _read_part_of(assembly, document, "")
         return (assembly.finish(),)
@@ -99,6 +101,14 @@ def _read_object(assembly: Assembly, document: JsonObject) -> None:
         _read_event(assembly, event, f"{at}events[{index}]", index)
     if at:
         _read_part_of(assembly, reply, "response", len(contents or ()))
+
+
+def _read_both(assembly: Assembly, document: JsonObject) -> None:
+    """Read a request and its reply that were merged into one object: what led there comes first."""
+    asked = {key: value for key, value in document.items() if key in _OF_REQUESTS}
+    reply = {key: value for key, value in document.items() if key not in _OF_REQUESTS}
+    _read_object(assembly, asked)
+    _read_reply(assembly, reply, "", len(asked["contents"]))  # type: ignore[arg-type]  # a list
 
 
 def _read_part_of(assembly: Assembly, reply: JsonValue, at: str, index: int = 0) -> None:
@@ -364,6 +374,7 @@ def _count(fields: Fields, name: str, other: str) -> int | None:
 
 
 _EXCHANGE: Final = frozenset({"request", "response"})
+_OF_REQUESTS: Final = frozenset({"contents", "tools", "systemInstruction", "system_instruction"})
 _INSTRUCTIONS: Final = ("systemInstruction", "system_instruction")
 _TEXT_PART: Final = frozenset({"text", "thought"})
 _TOLD: Final = ("text", "inlineData", "inline_data", "fileData", "file_data")

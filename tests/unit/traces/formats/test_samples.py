@@ -308,3 +308,21 @@ def test_a_status_that_its_format_does_not_have_is_noted(
     (trace,) = read_document({"messages": messages}, "t.json")  # type: ignore[dict-item]  # JSON
 
     assert (trace.steps[0].status, [note.kind for note in trace.notes]) == (read, notes)
+
+
+def test_a_request_that_was_merged_with_its_reply_is_read_too() -> None:
+    """A call that led to the reply is no less a call for standing beside it."""
+    call: JsonValue = {"functionCall": {"name": "rm", "args": {"path": "/"}}}
+    done: JsonValue = {"functionResponse": {"name": "rm", "response": {"ok": True}}}
+    merged: JsonValue = {
+        "contents": [{"role": "model", "parts": [call]}, {"role": "user", "parts": [done]}],
+        "candidates": [{"content": {"role": "model", "parts": [{"text": "Done."}]}}],
+    }
+
+    (trace,) = read_document(merged, "a.json")
+
+    assert [(step.tool_name, step.text, step.status) for step in trace.steps] == [
+        ("rm", None, "ok"),
+        (None, "Done.", "ok"),
+    ]
+    assert trace.notes == ()
