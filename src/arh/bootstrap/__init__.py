@@ -12,7 +12,14 @@ from __future__ import annotations
 from arh.bootstrap.elsewhere import ROOTS_FLAG, roots_elsewhere
 from arh.bootstrap.model_arguments import add_model
 from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
-from arh.bootstrap.options import add_agent, add_seed, add_sources, sources, under_test
+from arh.bootstrap.options import (
+    add_agent,
+    add_seed,
+    add_sources,
+    shares_our_process,
+    sources,
+    under_test,
+)
 from arh.bootstrap.packs import (
     Configuration,
     Installed,
@@ -88,6 +95,7 @@ __all__ = [
     "reference_agent",
     "replayer",
     "roots_elsewhere",
+    "shares_our_process",
     "sources",
     "trace_to",
     "under_test",

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from arh.bootstrap.suite import SEED, WORKFLOW, Sources, Suite
 from arh.bootstrap.under_test import UnderTest
+from arh.connect.callables import is_callable_name
+from arh.harness.apart import CAN_INHERIT, add_confirmation
 from arh.harness.option_types import seconds, seed
 
 
@@ -57,6 +59,14 @@ def add_agent(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let the command's OpenAI or Anthropic library reach the run's model on loopback",
     )
+    add_confirmation(parser)
+
+
+def shares_our_process(chosen: argparse.Namespace) -> bool:
+    """Tell whether the agent is a callable that could end the very process that judges it."""
+    named = chosen.agent
+    is_in_here = named is not None and is_callable_name(named) and chosen.confirm_to is None
+    return is_in_here and CAN_INHERIT
 
 
 def sources(chosen: argparse.Namespace, *, scenarios: str | None = None) -> Sources:

@@ -14,6 +14,7 @@ from typing import Final
 
 from arh import bootstrap
 from arh.errors import AuthoringError, safe
+from arh.harness.apart import apart, confirm
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.authoring.roots import find_root, there_is
 from arh.harness.exits import FAIL, INCONCLUSIVE, PASS
@@ -28,6 +29,8 @@ SCENARIO: Final = "FILE[:LINE]"
 def main(argv: Sequence[str]) -> int:
     """Run the scenario on the line, or all of the file, and return the worst exit code."""
     chosen = _parser().parse_args(argv)
+    if bootstrap.shares_our_process(chosen):
+        return apart(["-m", "arh", "run", *argv])
     suite = bootstrap.prepare(bootstrap.sources(chosen, scenarios=found(chosen.scenario, SCENARIO)))
     plan = plan_runs(suite.loaded.scenarios, seed=chosen.seed)
     under_test = bootstrap.under_test(chosen, suite)
@@ -37,7 +40,8 @@ def main(argv: Sequence[str]) -> int:
     codes = [shown(run, pipeline) for run in plan.runs]
     for told in under_test.models.finish():
         sys.stdout.write(f"{safe(told)}\n")
-    return FAIL if FAIL in codes else INCONCLUSIVE if INCONCLUSIVE in codes else PASS
+    code = FAIL if FAIL in codes else INCONCLUSIVE if INCONCLUSIVE in codes else PASS
+    return confirm(chosen.confirm_to, code)
 
 
 def shown(run: PlannedRun, pipeline: Pipeline) -> int:

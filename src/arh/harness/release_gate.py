@@ -21,6 +21,7 @@ from arh.decision.metrics import compute
 from arh.decision.profile import LoadedProfile
 from arh.decision.scorecard import SuiteRun, build
 from arh.errors import safe
+from arh.harness.apart import apart, confirm
 from arh.harness.authoring.plan import plan_runs
 from arh.harness.chosen_profile import chosen_profile
 from arh.harness.diagnostics import Diagnostics
@@ -51,12 +52,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def gate(argv: Sequence[str]) -> int:
     """Decide on the suite that the options name."""
-    trial = prepared(parser().parse_args(argv))
+    options = parser().parse_args(argv)
+    if bootstrap.shares_our_process(options):
+        return apart(["-m", "arh.harness.release_gate", *argv])
+    trial = prepared(options)
     console = Console(sys.stdout, interactive=sys.stdout.isatty())
     scorecard = decided(trial, console)
     console.finished(scorecard)
     sys.stdout.write(f"report {safe(str(trial.folder / 'scorecard.md'))}\n")
-    return BY_DECISION[scorecard.decision.decision]
+    return confirm(options.confirm_to, BY_DECISION[scorecard.decision.decision])
 
 
 @dataclass(frozen=True, slots=True)
