@@ -27,6 +27,8 @@ from arh.errors import AuthoringError
 from arh.sim.clock import wall_ms
 
 STDERR_BYTES_MAX: Final = 64 * 1024
+HEAD_BYTES: Final = 256
+_BREAKS: Final = dict.fromkeys(map(ord, "\t\r\n"))
 GRACE_MS: Final = 1_000
 ROOM_MS: Final = 50
 PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP")
@@ -139,7 +141,7 @@ def check_command(command: str, option: str = "--agent") -> None:
     """Refuse a command that cannot be started, before anything runs.
 
     Raises:
-        AuthoringError: It is empty, cannot be split, or names no executable.
+        AuthoringError: It is empty, cannot be split, or names no executable that could start.
     """
     from shutil import which
 
@@ -147,9 +149,29 @@ def check_command(command: str, option: str = "--agent") -> None:
         words = shlex.split(command)
     except ValueError as error:
         raise AuthoringError.of(command, expected=f"a command ({error})", field=option) from None
-    if not words or which(words[0]) is None:
+    path = which(words[0]) if words else None
+    if path is None:
         found = words[0] if words else ""
         raise AuthoringError.of(found, expected="an executable", field=option)
+    if wrong := _unstartable(path):
+        raise AuthoringError.of(words[0], expected="an executable", field=option, hint=wrong)
+
+
+def _unstartable(path: str) -> str:
+    """Return why the system could not start a script, or nothing: programs are not looked into."""
+    if sys.platform == "win32":
+        return ""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a path as the system found it
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return ""
+    if head.startswith(b"#!"):
+        words = head[2:].split(b"\n", 1)[0].split()
+        missing = not words or not os.path.exists(words[0])  # noqa: PTH110 - bytes
+        return "the interpreter in its first line is not there" if missing else ""
+    is_text = bool(head) and head.isascii() and head.decode().translate(_BREAKS).isprintable()
+    return "it is text without an interpreter in its first line (#!)" if is_text else ""
 
 
 def in_background(work: Callable[..., None], *arguments: object) -> threading.Thread:

@@ -258,3 +258,26 @@ def test_a_command_that_cannot_start_is_refused_before_anything_runs(command: st
     """The user hears which option is wrong."""
     with pytest.raises(AuthoringError, match="--agent"):
         check_command(command)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a name's ending says what starts it")
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("print('hi')\n", "without an interpreter"),
+        ("#!/no/such/interpreter\n", "interpreter in its first line is not there"),
+        ("#!\n", "interpreter in its first line is not there"),
+        (f"#!{sys.executable}\n", ""),
+    ],
+)
+def test_a_script_that_nothing_could_run_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    """Otherwise each run would blame the agent; its twin with an interpreter is taken."""
+    script = tmp_path / "agent"
+    script.write_text(text, encoding="utf-8")
+    script.chmod(0o755)
+
+    if not says:
+        check_command(str(script))
+        return
+    with pytest.raises(AuthoringError, match=says):
+        check_command(str(script))
