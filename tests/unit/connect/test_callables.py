@@ -215,15 +215,15 @@ def test_a_callable_that_hangs_is_given_up(module: Callable[[str], str]) -> None
 
 
 def test_its_limit_is_the_one_that_was_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing else ends it, so the run has no time of its own on top of that."""
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     written = "import threading\ndef agent(task, session):\n    threading.Event().wait()\n"
     (tmp_path / "never_comes_back.py").write_text(written, encoding="utf-8")
     began = wall_ms()
 
     code = main(["run", SCENARIO, "--agent", "never_comes_back:agent", "--agent-seconds", "1"])
 
-    assert (code, "hung" in capsys.readouterr().out) == (1, True)
+    assert (code, "hung" in capfd.readouterr().out) == (1, True)
     assert wall_ms() - began < 30_000
