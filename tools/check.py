@@ -100,9 +100,13 @@ def all_steps() -> Iterator[Step]:
     """The checks of the code, the suite on each Python, the checks of the workflows."""
     yield from code_steps()
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    # Made before any test runs: one compares what each Python of the repository writes.
+    others = {
+        version: environment.ensure(ROOT / f".venv-{version}", python=python, version=version)
+        for version, python in sorted(other_pythons(own).items())
+    }
     yield test_step(own, Path(sys.executable))
-    for version, python in sorted(other_pythons(own).items()):
-        interpreter = environment.ensure(ROOT / f".venv-{version}", python=python, version=version)
+    for version, interpreter in others.items():
         yield test_step(version, interpreter, "-m", "not slow")
     yield from workflow_steps()
 
