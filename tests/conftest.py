@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import sys
 
 from hypothesis import HealthCheck, settings
@@ -49,3 +50,7 @@ def is_this_machine(host: str) -> bool:
 
 
 sys.addaudithook(refuse_the_outside_world)
+
+# What a shell starts in its background is deaf to interrupts, and what a test starts would be too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

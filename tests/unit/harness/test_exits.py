@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no such 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_ends_us_is_an_interrupt(number: signal.Signals) -> None:
     """What stands in `finally` is done, and afterwards the signal means what it did."""
+    before = signal.signal(number, signal.SIG_DFL)
     done = []
 
     def command(_words: Sequence[str]) -> int:
@@ -34,8 +35,11 @@ def test_a_signal_that_ends_us_is_an_interrupt(number: signal.Signals) -> None:
             done.append(number)
         return 0
 
-    assert guarded(command, []) == INTERRUPTED
-    assert ([number], signal.SIG_DFL) == (done, signal.getsignal(number))
+    try:
+        assert guarded(command, []) == INTERRUPTED
+        assert ([number], signal.SIG_DFL) == (done, signal.getsignal(number))
+    finally:
+        signal.signal(number, before)
 
 
 def test_a_signal_that_somebody_ignores_stays_ignored() -> None:
