@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from arh.bootstrap.models import ModelsUnderTest, ScriptedModels
 from arh.bootstrap.system import AgentFactory, reference_agent
@@ -79,12 +79,11 @@ class ReferenceUnderTest:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandUnderTest:
-    """A command that speaks JSON lines, in a process of its own.
+class _Command:
+    """What all commands have in common that are started for each task."""
 
-    With `model_endpoint`, its libraries find the run's model over HTTP.
-    """
-
+    kind: ClassVar[str]
+    option: ClassVar[str]
     command: str
     wall_s_max: int | None = 30
     model_endpoint: bool = False
@@ -92,13 +91,24 @@ class CommandUnderTest:
     @property
     def name(self) -> str:
         """The command as it may be shown."""
-        return f"command: {shown_command(self.command)}"
+        return f"{self.kind}: {shown_command(self.command)}"
 
     @property
     def options(self) -> Mapping[str, str]:
         """The command as it may be shown and written, its secrets taken out."""
         flags = {"model-endpoint": ""} if self.model_endpoint else {}
-        return {"agent": shown_command(self.command), **flags}
+        return {self.option: shown_command(self.command), **flags}
+
+
+@dataclass(frozen=True, slots=True)
+class CommandUnderTest(_Command):
+    """A command that speaks JSON lines, in a process of its own.
+
+    With `model_endpoint`, its libraries find the run's model over HTTP.
+    """
+
+    kind = "command"
+    option = "agent"
 
     def check(self) -> None:
         """Refuse a command that cannot be started.
@@ -168,26 +178,14 @@ class CallableUnderTest:
 
 
 @dataclass(frozen=True, slots=True)
-class McpCommandUnderTest:
+class McpCommandUnderTest(_Command):
     """A command that is a client of the gateway over MCP, in a process of its own.
 
     With `model_endpoint`, its libraries find the run's model over HTTP.
     """
 
-    command: str
-    wall_s_max: int | None = 30
-    model_endpoint: bool = False
-
-    @property
-    def name(self) -> str:
-        """The command as it may be shown."""
-        return f"command over MCP: {shown_command(self.command)}"
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        """The command as it may be shown and written, its secrets taken out."""
-        flags = {"model-endpoint": ""} if self.model_endpoint else {}
-        return {"agent-mcp": shown_command(self.command), **flags}
+    kind = "command over MCP"
+    option = "agent-mcp"
 
     def check(self) -> None:
         """Refuse a command that cannot be started, and any if the protocol's library is missing.
