@@ -26,6 +26,8 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, final
 
 import jiter
 
+from arh.json_place import path_of, steps_to
+
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 Reason: TypeAlias = Literal[
@@ -67,7 +69,6 @@ _REASONS: Final[dict[str, Reason]] = {
     "trailing characters": "trailing text",
     "unexpected end of hex escape": "lone surrogate",
 }
-_WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 _HARMLESS: Final = (bool, list, type(None))
 _TEXT: Final = frozenset({str})
@@ -80,9 +81,9 @@ class Refused(ValueError):  # noqa: N818 - the answer of a strict reader, often 
     """The text or value is outside the domain.
 
     `reason` is one of a closed list. `line` and `column` (in bytes) are there when the text itself
-    is at fault, `path` (as in `a.b[0]`, escaped) when it reads well but one value in it is not
-    allowed; a key counts for its dictionary. The message holds no content, so it may be digested;
-    the path does, so it may not.
+    is at fault. `path` (as in `a.b[0]`, escaped) leads to the fault; in a text that reads well, a
+    key that is not allowed counts for its dictionary. The message holds no content, so it may be
+    digested; the path does, so it may not.
     """
 
     def __init__(
@@ -368,19 +369,12 @@ def _is_utf8(text: str) -> bool:
 
 
 def _path(places: list[_Place], at: int, step: str | int) -> str:
-    """Return the path to a step within a place, as in `expectations.outcome[0].kind`, in ASCII."""
+    """Return the path to a step within a place."""
     steps = [step]
     while at:
         _, at, step = places[at]
         steps.append(step)
-    return "".join(map(_shown, steps[-2::-1])).removeprefix(".")
-
-
-def _shown(step: str | int) -> str:
-    """Return `[index]` or `.key`; a key that is no plain word stands as JSON in brackets."""
-    if isinstance(step, int):
-        return f"[{step}]"
-    return f".{step}" if _WORD.fullmatch(step) else f"[{json.dumps(step)}]"
+    return path_of(steps[-2::-1])
 
 
 def _parse(data: bytes | str, *, size_max: int, integral_floats: bool) -> tuple[JsonValue, bool]:
@@ -401,8 +395,11 @@ def _refusal(text: bytes, message: str) -> Refused:
         return Refused("byte order mark", 1, 1)
     known = (reason for start, reason in _REASONS.items() if message.startswith(start))
     position = _POSITION.search(message)
-    line, column = map(int, position.groups()) if position else (None, None)
-    return Refused(next(known, "malformed"), line, column)
+    reason: Reason = next(known, "malformed")
+    if position is None:
+        return Refused(reason)
+    line, column = map(int, position.groups())
+    return Refused(reason, line, column, path_of(steps_to(text, line, column)))
 
 
 def _canonical(value: object, plain: bool) -> bytes:  # noqa: FBT001 - what `_walk` returned

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from arh.canonical import JsonValue
 from arh.errors import AuthoringError, Problem
+from arh.json_place import path_of
 
 BYTES_MAX: Final = 256 * 1024
 DEPTH_MAX: Final = 16
@@ -113,8 +114,8 @@ class _Builder:
         if kind == "SequenceNode" and node.tag == f"{_TAG}seq":
             return [self._value(item, (*path, at)) for at, item in enumerate(node.value)]
         if kind == "ScalarNode":
-            return self._scalar(node)
-        self._wrong(node.start_mark, f"the tag `{node.tag}` is not accepted")
+            return self._scalar(node, path)
+        self._wrong(node.start_mark, f"the tag `{node.tag}` is not accepted", path=path)
         return None
 
     def _fields(self, node: Any, path: Path) -> Iterator[tuple[str, JsonValue]]:  # noqa: ANN401 - as above
@@ -122,38 +123,40 @@ class _Builder:
         for key, value in node.value:
             name = key.value if type(key).__name__ == "ScalarNode" else ""
             if not isinstance(name, str) or not name or key.tag != f"{_TAG}str":
-                self._wrong(key.start_mark, "a key is a plain word")
+                self._wrong(key.start_mark, "a key is a plain word", path=path)
             elif name in seen:
-                self._wrong(key.start_mark, f"`{name}` stands here twice", "keep one of them")
+                found, hint = f"`{name}` stands here twice", "keep one of them"
+                self._wrong(key.start_mark, found, hint, (*path, name))
             else:
                 seen.add(name)
                 self.lines[*path, name] = key.start_mark.line + 1
                 yield name, self._value(value, (*path, name))
 
-    def _scalar(self, node: Any) -> JsonValue:  # noqa: ANN401 - as above
+    def _scalar(self, node: Any, path: Path) -> JsonValue:  # noqa: ANN401 - as above
         text, tag = node.value, node.tag.removeprefix(_TAG)
         if tag == "str":
             return str(text)
         if tag in ("int", "float"):
-            return self._number(node, text)
+            return self._number(node, text, path)
         if tag in ("bool", "null") and text.lower() in _CONSTANTS:
             return _CONSTANTS[text.lower()]
-        self._wrong(node.start_mark, f"`{text}` of the type `{tag}` is not accepted", "quote it")
+        found = f"`{text}` of the type `{tag}` is not accepted"
+        self._wrong(node.start_mark, found, "quote it", path)
         return None
 
-    def _number(self, node: Any, text: str) -> JsonValue:  # noqa: ANN401 - as above
+    def _number(self, node: Any, text: str, path: Path) -> JsonValue:  # noqa: ANN401 - as above
         if _INTEGER.fullmatch(text) and len(text) <= 16:  # noqa: PLR2004 - below 2^53
             return int(text)
         number = float(text) if _DECIMAL.fullmatch(text) else math.nan
         if math.isfinite(number) and Fraction(repr(number)) == Fraction(text):
             return number
         hint = "write a decimal of at most 15 digits"
-        self._wrong(node.start_mark, f"`{text}` is not an exact decimal number", hint)
+        self._wrong(node.start_mark, f"`{text}` is not an exact decimal number", hint, path)
         return None
 
-    def _wrong(self, mark: Any, found: str, hint: str = "") -> None:  # noqa: ANN401 - as above
+    def _wrong(self, mark: Any, found: str, hint: str = "", path: Path = ()) -> None:  # noqa: ANN401 - as above
         line = None if mark is None else mark.line + 1
-        self.problems.append(Problem(found, file=self.file, line=line, hint=hint))
+        self.problems.append(Problem(found, "", self.file, line, path_of(path), hint))
 
 
 def _yaml() -> Any:  # noqa: ANN401 - imported on use

@@ -27,15 +27,17 @@ def test_plain_values_come_back_with_their_lines() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"a: 1\na: 2\n", "p.yaml:2: `a` stands here twice; keep one of them"),
+        (b"a: 1\na: 2\n", "p.yaml:2: `a`: `a` stands here twice; keep one of them"),
+        (b"a:\n  - b: 1\n    b: 2\n", "p.yaml:3: `a[0].b`: `b` stands here twice"),
+        (b"a:\n  - b: .nan\n", "p.yaml:2: `a[0].b`: `.nan` is not an exact decimal number"),
         (b"a: &x 1\nb: *x\n", "p.yaml:1: an anchor is not accepted"),
         (b"a: *x\n", "p.yaml:1: an alias is not accepted; write the value out"),
         (
             b"a: !!python/object:os.system 1\n",
-            "p.yaml:1: `1` of the type `python/object:os.system`",
+            "p.yaml:1: `a`: `1` of the type `python/object:os.system`",
         ),
-        (b"a: !own {}\n", "p.yaml:1: the tag `!own` is not accepted"),
-        (b"a: 2020-01-01\n", "p.yaml:1: `2020-01-01` of the type `timestamp`"),
+        (b"a: !own {}\n", "p.yaml:1: `a`: the tag `!own` is not accepted"),
+        (b"a: 2020-01-01\n", "p.yaml:1: `a`: `2020-01-01` of the type `timestamp`"),
         (b"--- 1\n--- 2\n", "p.yaml:2: one document a file is accepted"),
         (b"<<: {a: 1}\n", "p.yaml:1: a key is a plain word"),
         (b"1: 2\n", "p.yaml:1: a key is a plain word"),

@@ -110,7 +110,7 @@ def test_every_problem_of_every_file_is_reported_at_once(suite: Path) -> None:
     )
 
     assert problems_of(suite) == [
-        "scenarios/shop/golden/a.jsonl:2: not strict JSON: duplicate key at column 16",
+        "scenarios/shop/golden/a.jsonl:2: `id`: not strict JSON: duplicate key at column 16",
         "scenarios/shop/golden/a.jsonl:3: expected an object, one scenario a line, found `a list of 0`",
         "scenarios/shop/negative/b.jsonl:2: `category`: expected negative, as the folder says, found `golden`",
         "scenarios/shop/negative/b.jsonl:3: `split`: expected one of `development`, `calibration`, `regression`, `holdout`, `adversarial`, found `prod`",

@@ -448,12 +448,12 @@ DEFECTS: tuple[Defect, ...] = (
         broken=invariant(kind="absent", collection="accounts", where={"account_id": "A-1007"}),
     ),
     in_line("suite.repeats-a-scenario", "one scenario written twice", "id", twice),
-    in_line("suite.repeats-a-key", "a key written twice in one scenario", "line 1", two_keys),
+    in_line("suite.repeats-a-key", "a key written twice in one scenario", "description", two_keys),
     in_line(
         "suite.breaks-off",
         "a line that ends in the middle",
-        "line 1",
-        lambda text: text[: len(text) // 2],
+        "category",
+        lambda text: text[: text.index(b'"golden"') + len(b'"gol')],
     ),
     in_text(
         "suite.is-empty",
@@ -540,7 +540,7 @@ DEFECTS: tuple[Defect, ...] = (
     in_profile(
         "suite.repeats-a-threshold",
         "a threshold written twice, the second time lower",
-        "line 3",
+        "gates[0].threshold",
         gate(
             "metric: scenario_pass_rate, type: absolute, operator: ge, threshold: 0.9, "
             "threshold: 0.1, severity: blocking"

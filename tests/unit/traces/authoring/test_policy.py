@@ -165,8 +165,8 @@ def test_two_policies_of_one_id_are_told_apart() -> None:
     ("data", "said"),
     [
         (b'{"policy_id": "p",\n "budgets": {\n  "max": 1}}', "p.json:3: `budgets.max`"),
-        (b'{"policy_id": "p",\n "policy_id": "q"}', "p.json:2: this is no strict JSON: duplicate"),
-        (b'{"policy_id": NaN}', "p.json:1: this is no strict JSON"),
+        (b'{"policy_id": "p",\n "policy_id": "q"}', "p.json:2: `policy_id`: this is no strict"),
+        (b'{"policy_id": NaN}', "p.json:1: `policy_id`: this is no strict JSON"),
         (b'{"policy_id": "p",\n\n "unsafe_patterns": ["ok",\n "(?<=a)"]}', "p.json:4: `unsafe_pat"),
         (b'\n{"allow_unlisted_tools": false}', "p.json:2: `policy_id`: "),
         (b"\xff", "p.json"),

@@ -38,6 +38,8 @@ def test_the_kind_of_a_file_is_seen(data: bytes, name: str, kind: str, value: ob
     [
         (b'{"a": 1, "a": 2}', "a.json", "duplicate key"),
         (b'{"a": NaN}', "a.json", "malformed"),
+        (b'{"a": [0,\n {"b": NaN}]}', "a.json", r"a.json:2: `a\[1\].b`: this is no strict JSON"),
+        (b'{"a": [{"b": 1, "b": 1}]}', "a.json", r"a.json:1: `a\[0\].b`: .*duplicate key"),
         (b'\xff\xfe{\x00"\x00', "a.json", "no strict JSON"),
         (b"[" * 100_000, "a.json", "too deep"),
         (b'data: {"a"\n\n', "a.txt", "cut short"),
